@@ -1,0 +1,55 @@
+package limiter
+
+// Decide judges a batch as [Store].Take describes it and fills in the charges' States and Decisions. counters are
+// what the counters of the batch hold, each once, and of[i] is the place in counters of that of charges[i].
+//
+// If the batch was taken, each counter's Spent and Returned tell what changed, and Current, Previous and Debt are
+// what is left of what it held before (so Current + Spent is what it holds now). If it was refused, they are as
+// they were and Spent and Returned are 0.
+func Decide(charges []Charge, counters []Usage, of []int) (taken bool) {
+	taken = true
+	for i := range charges {
+		if fits := counters[of[i]].Judge(&charges[i]); !fits && charges[i].Mode == Enforce {
+			taken = false
+		}
+	}
+	if taken {
+		return true
+	}
+	for i := range charges {
+		counters[of[i]].undo(charges[i].Limit)
+	}
+	for i := range charges {
+		c, u := &charges[i], &counters[of[i]]
+		c.State = u.state(c.Limit, 0)
+		c.Remaining = max(0, u.room(c.Limit, 0))
+		c.ResetAfter = u.resetAfter(c.Limit, 0)
+	}
+	return false
+}
+
+// Judge decides one charge on top of what the batch has already spent from u, fills in its State and Decision,
+// and spends it if its Mode says so. It is all that a batch of one needs: the batch is taken if the charge fits or
+// is not an Enforce charge, and a charge that does not fit leaves u as it was.
+func (u *Usage) Judge(c *Charge) (fits bool) {
+	before, refundAt := u.Spent, c.At
+	c.State = u.state(c.Limit, before)
+	room := u.room(c.Limit, before)
+	fits = c.Cost <= room || c.Cost < 0 || c.Mode == Force
+	c.Decision = Decision{Allowed: fits}
+	switch {
+	case !fits:
+		// The units that the batch wants before this charge are part of what a second try would have to fit.
+		c.RetryAfter = u.retryAfter(c.Limit, saturate(before, c.Cost))
+	case c.Mode == Look || c.Cost == 0:
+	case c.Cost > 0:
+		u.Spent = min(saturate(before, c.Cost), MaxCount-u.Current)
+		room -= u.Spent - before
+	default:
+		u.refund(c.Limit, max(c.Cost, -MaxCount), refundAt)
+		room = u.room(c.Limit, u.Spent)
+	}
+	c.Remaining = max(0, room)
+	c.ResetAfter = u.resetAfter(c.Limit, u.Spent)
+	return fits
+}

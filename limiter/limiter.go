@@ -1,0 +1,147 @@
+package limiter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Limiter limits keys by one or more limits over a [Store], without HTTP. All limits of a Limiter are decided in
+// one step: a call spends from each of them or from none. Make one with [New]; it is safe for concurrent use.
+type Limiter struct {
+	store  Store
+	scope  string
+	limits []Limit
+	pool   sync.Pool // of *[]Charge, one charge a limit
+}
+
+// New returns a Limiter that counts in store under scope. Two Limiters over one store share counts if their
+// scopes are equal, so name the scope after what is limited, such as "mail".
+//
+// It reports every fault at once: no store, no limit, limits that are invalid or that the store refuses, and two
+// limits of equal Algorithm and Window, which would be one counter (the lower one alone would hold).
+func New(store Store, scope string, limits ...Limit) (*Limiter, error) {
+	var faults []error
+	if store == nil {
+		faults = append(faults, errors.New("limiter: store is nil, want a Store such as memstore.New makes"))
+	}
+	if len(limits) == 0 {
+		faults = append(faults, errors.New("limiter: no limits, want at least one"))
+	}
+	for i, l := range limits {
+		if err := checkLimit(store, l); err != nil {
+			faults = append(faults, fmt.Errorf("limits[%d]: %w", i, err))
+		}
+		for j, other := range limits[:i] {
+			if other.Algorithm == l.Algorithm && other.Window == l.Window {
+				faults = append(faults, fmt.Errorf("limiter: limits[%d] and limits[%d] have the same Algorithm and Window and would be one counter: keep the lower one", j, i))
+			}
+		}
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	return &Limiter{store: store, scope: scope, limits: append([]Limit(nil), limits...)}, nil
+}
+
+// Allow spends one unit of key and tells whether that was allowed. With several limits the Decision is the
+// strictest: Remaining the least, RetryAfter and ResetAfter the longest. An error is the store's, and then the
+// Decision means nothing.
+func (l *Limiter) Allow(ctx context.Context, key string) (Decision, error) {
+	return l.take(ctx, key, 1, Enforce)
+}
+
+// AllowN is [Limiter.Allow] for n units, all or none. n must not be negative; 0 spends nothing.
+func (l *Limiter) AllowN(ctx context.Context, key string, n int64) (Decision, error) {
+	if n < 0 {
+		return Decision{}, fmt.Errorf("limiter: AllowN of %d units, want 0 or more: use Refund to give units back", n)
+	}
+	return l.take(ctx, key, n, Enforce)
+}
+
+// Peek tells what [Limiter.Allow] would answer now, and spends nothing.
+func (l *Limiter) Peek(ctx context.Context, key string) (Decision, error) {
+	return l.take(ctx, key, 1, Look)
+}
+
+// Refund gives n units back to key in every limit: to the current window and, where it holds fewer, to the one
+// before. A counter never falls below zero, and a key that spent nothing gets nothing.
+func (l *Limiter) Refund(ctx context.Context, key string, n int64) error {
+	if n < 0 {
+		return fmt.Errorf("limiter: Refund of %d units, want 0 or more", n)
+	}
+	_, err := l.take(ctx, key, -n, Enforce)
+	return err
+}
+
+// Reset forgets what key has spent.
+func (l *Limiter) Reset(ctx context.Context, key string) error {
+	charges, done := l.charges(key, 0, Enforce)
+	defer done()
+	return l.store.Reset(ctx, charges)
+}
+
+// Wait blocks until one unit of key was spent. It returns at once with an error that wraps
+// [context.DeadlineExceeded] if ctx would end before a unit is free, and with ctx's error when it ends. Several
+// waiters are served in no order.
+func (l *Limiter) Wait(ctx context.Context, key string) error {
+	for {
+		d, err := l.Allow(ctx, key)
+		if err != nil {
+			return err
+		}
+		if d.Allowed {
+			return nil
+		}
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < d.RetryAfter {
+			return fmt.Errorf("limiter: the next unit of this key is free in %v: %w", d.RetryAfter, context.DeadlineExceeded)
+		}
+		timer := time.NewTimer(d.RetryAfter)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+func (l *Limiter) take(ctx context.Context, key string, cost int64, mode Mode) (Decision, error) {
+	charges, done := l.charges(key, cost, mode)
+	defer done()
+	if _, err := l.store.Take(ctx, charges); err != nil {
+		return Decision{}, err
+	}
+	return strictest(charges), nil
+}
+
+// charges returns one charge a limit, and how to give them back.
+func (l *Limiter) charges(key string, cost int64, mode Mode) ([]Charge, func()) {
+	pooled, ok := l.pool.Get().(*[]Charge)
+	if !ok {
+		fresh := make([]Charge, len(l.limits))
+		pooled = &fresh
+	}
+	for i, limit := range l.limits {
+		(*pooled)[i] = Charge{Scope: l.scope, Key: key, Limit: limit, Cost: cost, Mode: mode}
+	}
+	return *pooled, func() {
+		clear(*pooled) // holds on to no key
+		l.pool.Put(pooled)
+	}
+}
+
+// strictest is the decision of a caller that all charges have to allow. Without other traffic each condition stays
+// true once it is, so the longest wait is when all hold.
+func strictest(charges []Charge) Decision {
+	d := charges[0].Decision
+	for _, c := range charges[1:] {
+		d.Allowed = d.Allowed && c.Allowed
+		d.Remaining = min(d.Remaining, c.Remaining)
+		d.RetryAfter = max(d.RetryAfter, c.RetryAfter)
+		d.ResetAfter = max(d.ResetAfter, c.ResetAfter)
+	}
+	return d
+}

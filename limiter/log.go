@@ -1,0 +1,36 @@
+package limiter
+
+import "time"
+
+// Log is the part of a SlidingLog's memory that a refusal needs.
+type Log interface {
+	// TakenAt returns when the unit was taken that is the nth oldest of those in use, in Unix milliseconds.
+	// n is at least 1 and at most the units in use.
+	TakenAt(n int64) int64
+}
+
+// LogUsage is what a SlidingLog holds at now: how many units were taken within the window that ends now, and when
+// the newest of them was. A unit taken at t counts while t > now - window. A store whose clock went back passes
+// the moments of future units as now.
+func LogUsage(now, used, newest int64, log Log) Usage {
+	u := Usage{Newest: newest, Log: log}
+	u.At, u.Current = now, used
+	return u
+}
+
+// logRetry waits for as many of the oldest units to leave as the cost lacks room. Units that the same batch takes
+// are part of the cost, so those to wait for are always in the log.
+func (u *Usage) logRetry(l Limit, cost int64) time.Duration {
+	lacking := u.Current + cost - l.Requests
+	return millis(u.Log.TakenAt(lacking) + l.WindowMillis() - u.At)
+}
+
+func (u *Usage) logReset(l Limit, extra int64) time.Duration {
+	switch {
+	case extra > 0:
+		return l.Window
+	case u.Current > 0:
+		return millis(u.Newest + l.WindowMillis() - u.At)
+	}
+	return 0
+}

@@ -1,0 +1,75 @@
+package limiter
+
+import (
+	"context"
+	"time"
+)
+
+// Stats is a look at one counter, for operators. Its JSON names are stable.
+type Stats struct {
+	Limit Limit     `json:"limit"`
+	At    time.Time `json:"at"` // the moment of the look, on the store's clock, UTC
+
+	// WindowStart and WindowEnd bound the current window: the aligned one of SlidingWindow and FixedWindow,
+	// the one that ends now of SlidingLog and TokenBucket.
+	WindowStart time.Time `json:"windowStart"`
+	WindowEnd   time.Time `json:"windowEnd"`
+
+	// Current and Previous are the units counted, as in [State].
+	Current  int64 `json:"current"`
+	Previous int64 `json:"previous"`
+	// PreviousWeight is the share of Previous that still counts: 1 at the start of a window, towards 0 at its
+	// end. 0 for the algorithms that have no previous window.
+	PreviousWeight float64 `json:"previousWeight"`
+	// Estimate is what is compared with the limit: Current + Previous x PreviousWeight.
+	Estimate float64 `json:"estimate"`
+
+	// Allowed tells whether one more unit would fit now. Durations are nanoseconds in JSON; RetryAfter is
+	// [Never] (the largest int64) where the limit can never allow it.
+	Allowed    bool          `json:"allowed"`
+	Remaining  int64         `json:"remaining"`
+	RetryAfter time.Duration `json:"retryAfter"`
+	ResetAfter time.Duration `json:"resetAfter"`
+}
+
+// Stats looks at the counters of key, one per limit in the order given to [New], and spends nothing.
+func (l *Limiter) Stats(ctx context.Context, key string) ([]Stats, error) {
+	charges, done := l.charges(key, 1, Look)
+	defer done()
+	if _, err := l.store.Take(ctx, charges); err != nil {
+		return nil, err
+	}
+	stats := make([]Stats, len(charges))
+	for i := range charges {
+		stats[i] = newStats(&charges[i])
+	}
+	return stats, nil
+}
+
+func newStats(c *Charge) Stats {
+	window := c.Limit.WindowMillis()
+	start, end := c.At-window, c.At
+	weight := 0.0
+	switch c.Limit.Algorithm {
+	case SlidingWindow, FixedWindow:
+		start = c.At - c.At%window
+		end = start + window
+		if c.Limit.Algorithm == SlidingWindow {
+			weight = float64(end-c.At) / float64(window)
+		}
+	}
+	return Stats{
+		Limit:          c.Limit,
+		At:             time.UnixMilli(c.At).UTC(),
+		WindowStart:    time.UnixMilli(start).UTC(),
+		WindowEnd:      time.UnixMilli(end).UTC(),
+		Current:        c.Current,
+		Previous:       c.Previous,
+		PreviousWeight: weight,
+		Estimate:       float64(c.Current) + float64(c.Previous)*weight,
+		Allowed:        c.Allowed,
+		Remaining:      c.Remaining,
+		RetryAfter:     c.RetryAfter,
+		ResetAfter:     c.ResetAfter,
+	}
+}

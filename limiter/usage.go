@@ -1,0 +1,154 @@
+package limiter
+
+import "time"
+
+// MaxCount is where counts saturate, far above any limit: Force can push a counter no further.
+const MaxCount = 1<<30 - 1
+
+// Usage is what one counter holds at one moment, in the form in which its algorithm is calculated. Stores make
+// one per counter with [WindowUsage], [BucketUsage] or [LogUsage], pass them to [Decide], and write back what it
+// left in them. It is a plain value without locks.
+type Usage struct {
+	// State is At, the moment of the decision, and what is counted then, before the batch under judgement.
+	State
+	// Number is that of the window of At, counted from the epoch (the two windows only).
+	Number int64
+	// Debt is what a TokenBucket still has to refill, in units times the window in milliseconds: so a rate of
+	// any size takes whole numbers off it every millisecond, and nothing is ever rounded.
+	Debt int64
+	// Newest is when the newest unit of a SlidingLog was taken, in Unix milliseconds.
+	Newest int64
+	// Log is asked when old units of a SlidingLog leave; only for a charge that did not fit.
+	Log Log
+
+	// Spent is how many units the batch adds to the counter now, Returned how many of those it held before
+	// the batch it gives back. Both are 0 after a batch that was refused.
+	Spent, Returned int64
+
+	returnedCurrent, returnedPrevious int64
+}
+
+// room is how much more could be spent after extra units: negative when the counter is above its limit. A cost
+// fits if and only if it is not larger.
+func (u *Usage) room(l Limit, extra int64) int64 {
+	switch l.Algorithm {
+	case SlidingWindow:
+		return l.Requests - u.Current - extra - u.weighted(l.WindowMillis())
+	case TokenBucket:
+		return l.Capacity() - ceilDiv(u.Debt, l.WindowMillis()) - extra
+	default:
+		return l.Requests - u.Current - extra
+	}
+}
+
+// retryAfter is for a cost that does not fit.
+func (u *Usage) retryAfter(l Limit, cost int64) time.Duration {
+	if cost > l.Capacity() {
+		return Never
+	}
+	switch l.Algorithm {
+	case SlidingWindow:
+		return u.slidingRetry(l, cost)
+	case TokenBucket:
+		return u.bucketRetry(l, cost)
+	case SlidingLog:
+		return u.logRetry(l, cost)
+	default:
+		return millis((u.Number+1)*l.WindowMillis() - u.At)
+	}
+}
+
+// resetAfter is the time until nothing is in use any more, after extra units.
+func (u *Usage) resetAfter(l Limit, extra int64) time.Duration {
+	switch l.Algorithm {
+	case SlidingWindow:
+		return u.slidingReset(l, extra)
+	case TokenBucket:
+		return u.bucketReset(l, extra)
+	case SlidingLog:
+		return u.logReset(l, extra)
+	default:
+		if u.Current+extra == 0 {
+			return 0
+		}
+		return millis((u.Number+1)*l.WindowMillis() - u.At)
+	}
+}
+
+// state is what a charge after extra units is judged from.
+func (u *Usage) state(l Limit, extra int64) State {
+	s := u.State
+	if l.Algorithm == TokenBucket {
+		s.Current = ceilDiv(u.Debt, l.WindowMillis())
+	}
+	s.Current += extra
+	return s
+}
+
+// refund gives back -cost units: first those that the batch itself has taken, then those from before.
+func (u *Usage) refund(l Limit, cost, at int64) {
+	n := -cost
+	var current, previous bool
+	switch l.Algorithm {
+	case SlidingWindow, FixedWindow:
+		current, previous = u.refundsTo(l, at)
+	case SlidingLog:
+		// What was taken a window ago has left by itself.
+		current = at == 0 || at > u.At-l.WindowMillis()
+	case TokenBucket:
+		current = true
+	}
+	if current {
+		own := min(n, u.Spent)
+		u.Spent -= own
+		n -= own
+		if l.Algorithm == TokenBucket {
+			u.refundDebt(l, n)
+			return
+		}
+		back := min(n, u.Current)
+		u.Current -= back
+		u.returnedCurrent += back
+		n -= back
+		u.Returned += back
+	}
+	if previous {
+		back := min(n, u.Previous)
+		u.Previous -= back
+		u.returnedPrevious += back
+		u.Returned += back
+	}
+}
+
+// undo forgets everything that the batch did to u.
+func (u *Usage) undo(l Limit) {
+	if l.Algorithm == TokenBucket {
+		u.Debt += u.returnedCurrent
+	} else {
+		u.Current += u.returnedCurrent
+		u.Previous += u.returnedPrevious
+	}
+	u.Spent, u.Returned, u.returnedCurrent, u.returnedPrevious = 0, 0, 0, 0
+}
+
+// saturate adds two counts, neither negative, and stops at MaxCount.
+func saturate(a, b int64) int64 {
+	if b > MaxCount-a {
+		return MaxCount
+	}
+	return a + b
+}
+
+// millis turns milliseconds into a Duration; what does not fit becomes the longest one, below Never.
+func millis(ms int64) time.Duration {
+	const most = int64(Never / time.Millisecond)
+	return time.Duration(min(ms, most)) * time.Millisecond
+}
+
+// ceilDiv divides two numbers that are not negative, upwards.
+func ceilDiv(a, b int64) int64 {
+	if a == 0 {
+		return 0
+	}
+	return (a-1)/b + 1
+}
