@@ -1,0 +1,76 @@
+package storekit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// DefaultTrips is how many trips [NewTrips] of 0 lets be under way: more than a healthy server ever has waiting,
+// and with some 10 KB of stack and buffers each no danger to the process when it stalls.
+const DefaultTrips = 1024
+
+var errExited = errors.New("storekit: the trip ended its goroutine")
+
+// Trips runs calls to a server through a client that may ignore its context. It is safe for concurrent use.
+type Trips struct {
+	most     int64
+	underWay atomic.Int64
+}
+
+// NewTrips returns a runner of at most that many trips at once; 0 means [DefaultTrips]. Trips whose callers have
+// left count until they return, so this bounds the goroutines that a stalled server can hold.
+func NewTrips(most int) *Trips {
+	if most <= 0 {
+		most = DefaultTrips
+	}
+	return &Trips{most: int64(most)}
+}
+
+// Run calls trip in a goroutine of its own and waits for it, for timeout and for ctx, whichever is first. Its
+// context ends with both. The error is nil when trip has returned, else
+//
+//   - ctx's own error if ctx ended first,
+//   - one that wraps [context.DeadlineExceeded] if the time was over,
+//   - an [*UnavailableError] that wraps [ErrBusy] if too many trips are under way, and then trip was not called,
+//   - what trip panicked with.
+//
+// When ctx or the time ended, trip may still be running: it must touch nothing then that belongs to the caller.
+func (t *Trips) Run(ctx context.Context, timeout time.Duration, trip func(context.Context)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if t.underWay.Add(1) > t.most {
+		t.underWay.Add(-1)
+		return &UnavailableError{Err: ErrBusy}
+	}
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	done := make(chan error, 1)
+	go t.run(limited, trip, done)
+	select {
+	case err := <-done:
+		return err
+	case <-limited.Done():
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return fmt.Errorf("storekit: no answer within %v: %w", timeout, context.DeadlineExceeded)
+}
+
+// run turns a panic into an error: in a goroutine that nobody else owns it would end the process.
+func (t *Trips) run(ctx context.Context, trip func(context.Context), done chan<- error) {
+	err := errExited
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("storekit: the trip panicked: %v", p)
+		}
+		t.underWay.Add(-1)
+		done <- err
+	}()
+	trip(ctx)
+	err = nil
+}
