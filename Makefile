@@ -1,0 +1,39 @@
+# Every folder with a go.mod is a module of its own and is built alone, as its users build it: GOWORK=off.
+SHELL := bash
+.DEFAULT_GOAL := help
+export GOWORK := off
+
+FUZZTIME ?= 20s
+BENCH ?= .
+BENCHTIME ?= 1s
+
+.PHONY: test
+test: ## run every module's tests, with the race detector
+	@.ci/each go test -race -shuffle=on -count=1 ./...
+
+.PHONY: lint
+lint: ## gofmt, go vet, staticcheck, tidy go.mod files, the root module's requirements
+	@.ci/lint
+
+.PHONY: consumer
+consumer: ## check that requiring the root module changes nothing else in a consumer's build
+	@.ci/consumer
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (20s)
+	@.ci/fuzz $(FUZZTIME)
+
+.PHONY: bench
+bench: ## run the benchmarks that match BENCH (.) for BENCHTIME (1s) each
+	@if [ -f benchmarks/go.mod ]; then cd benchmarks; \
+	else echo "There is no benchmarks module: running the root module's own benchmarks."; fi; \
+	go test -run='^$$' -bench='$(BENCH)' -benchtime=$(BENCHTIME) -benchmem ./...
+
+.PHONY: work
+work: ## write go.work with every module, for editors; git ignores it
+	@rm -f go.work go.work.sum
+	@env -u GOWORK go work init $$(.ci/modules)
+
+.PHONY: help
+help: ## list these targets
+	@sed -n 's/^\([a-z]*\): ## /  make \1	/p' Makefile | expand -t 20
