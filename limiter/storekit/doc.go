@@ -7,20 +7,7 @@
 //     calls from piling up behind a server that stalls;
 //   - a [Clock] never goes back.
 //
-// A decision passes them in this order:
-//
-//	now := clock.Now()
-//	if cache.Answer(charges, now) {
-//		return false, nil // refused, without a trip
-//	}
-//	permit, err := breaker.Begin(now)
-//	if err != nil {
-//		return false, err // an *UnavailableError, at once
-//	}
-//	taken, err := ... // the trip
-//	after := clock.Now()
-//	breaker.End(permit, after, outcome) // Succeeded, Failed or Undecided
-//	cache.Learn(charges, taken && err == nil, now, after)
+// The package example shows the order in which a decision passes them.
 //
 // All moments are a [time.Duration] on one clock that never goes back and are passed in, so that one reading
 // serves a whole decision and a test moves time as it likes.

@@ -1,0 +1,103 @@
+package storekit_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/httplimit/httplimit/limiter/storekit"
+)
+
+func TestTripsEnd(t *testing.T) {
+	ended, end := context.WithCancel(context.Background())
+	end()
+	for _, tc := range []struct {
+		name string
+		ctx  context.Context
+		trip func(context.Context)
+		want error // nil: none
+	}{
+		{"returns in time", context.Background(), func(context.Context) { time.Sleep(timeout - 1) }, nil},
+		{"is too slow", context.Background(), func(context.Context) { time.Sleep(time.Hour) }, context.DeadlineExceeded},
+		{"heeds its context", context.Background(), func(ctx context.Context) { <-ctx.Done() }, nil},
+		{"context ended before", ended, func(context.Context) { t.Error("the trip was made") }, context.Canceled},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				err := storekit.NewTrips(0).Run(tc.ctx, timeout, tc.trip)
+				// A trip that returns just when the time is over may count as either.
+				if !errors.Is(err, tc.want) && !(tc.want == nil && errors.Is(err, context.DeadlineExceeded)) {
+					t.Errorf("got %v, want %v", err, tc.want)
+				}
+				if got := time.Since(start); got > timeout {
+					t.Errorf("took %v, want at most %v", got, timeout)
+				}
+				time.Sleep(time.Hour) // lets the slow trip end
+			})
+		})
+	}
+}
+
+func TestTripsReturnTheCallersOwnEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(context.Background(), timeout/2)
+		defer cancel()
+		err := storekit.NewTrips(0).Run(ctx, timeout, func(context.Context) { time.Sleep(time.Second) })
+		if err != context.DeadlineExceeded {
+			t.Errorf("got %v, want the caller's own context.DeadlineExceeded", err)
+		}
+		time.Sleep(time.Second) // lets the slow trip end
+	})
+}
+
+func TestTripsSurvive(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		trip func(context.Context)
+		want string
+	}{
+		{"a panic", func(context.Context) { panic("no such server") }, "no such server"},
+		{"an exit", func(context.Context) { runtime.Goexit() }, "ended its goroutine"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			trips := storekit.NewTrips(1)
+			for range 3 { // more than one, so that the place is given back
+				err := trips.Run(context.Background(), time.Minute, tc.trip)
+				if err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("got %v, want an error that says %q", err, tc.want)
+				}
+			}
+		})
+	}
+}
+
+func TestTripsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		trips := storekit.NewTrips(2)
+		stalled := make(chan struct{})
+		for range 2 {
+			if err := trips.Run(context.Background(), timeout, func(context.Context) { <-stalled }); err == nil {
+				t.Fatal("no error from a stalled trip")
+			}
+		}
+		start := time.Now()
+		err := trips.Run(context.Background(), timeout, func(context.Context) { t.Error("a third trip was made") })
+		var unavailable *storekit.UnavailableError
+		if !errors.Is(err, storekit.ErrBusy) || !errors.As(err, &unavailable) {
+			t.Errorf("got %v, want an *UnavailableError that wraps ErrBusy", err)
+		}
+		if got := time.Since(start); got != 0 {
+			t.Errorf("waited %v behind stalled trips, want 0", got)
+		}
+		close(stalled)
+		synctest.Wait()
+		if err := trips.Run(context.Background(), timeout, func(context.Context) {}); err != nil {
+			t.Errorf("after the server came back: %v", err)
+		}
+	})
+}
