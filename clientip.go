@@ -1,0 +1,69 @@
+package httplimit
+
+import (
+	"net/netip"
+	"slices"
+)
+
+// ClientIP is the address of the client: an IPv4 address, or the /64 network of an IPv6 address, which is what one
+// household or one machine has at the least. IPv4-mapped addresses are IPv4.
+//
+// Without arguments it is the socket peer, and no header can change that. With the networks of the proxies in front
+// of the service it also reads X-Forwarded-For, over all its lines from the right, for as long as the address
+// reached is one of theirs: what a client writes into the header stands left of what the proxies append and is never
+// reached. A network of 0 bits is refused; [ClientIPFrom] takes one with TrustAll.
+//
+// A peer without an address, such as that of a unix socket, has no key: NoKey decides.
+func ClientIP(trusted ...netip.Prefix) Key {
+	cfg := ClientIPConfig{TrustedProxies: trusted}
+	if len(trusted) > 0 {
+		cfg.Header = headerXFF
+	}
+	return ClientIPFrom(cfg)
+}
+
+// ClientIPFrom is [ClientIP] for setups that need more than a list of proxies. Its faults are reported by [New].
+func ClientIPFrom(cfg ClientIPConfig) Key {
+	cfg.TrustedProxies = slices.Clone(cfg.TrustedProxies)
+	cfg.NAT64 = slices.Clone(cfg.NAT64)
+	return clientIP(cfg)
+}
+
+// ClientIPConfig says how to find a client's address. The zero value is the socket peer.
+//
+// The address used is always one that was seen on our own socket or reported by a trusted hop. Where a trusted hop
+// reports nothing usable (no header, an empty or unreadable element), the client is that hop: all clients behind it
+// then share one bucket, none escapes, and a warning is logged once.
+type ClientIPConfig struct {
+	// Header is the field that the trusted proxies write: "X-Forwarded-For"; "Forwarded" (RFC 7239); or one
+	// that holds a single address, such as "CF-Connecting-IP" or "X-Real-IP", of which the last line counts.
+	// Empty means the socket peer only.
+	Header string
+	// TrustedProxies are the networks of the proxies. Bits beyond a network's length are ignored, IPv4-mapped
+	// networks are IPv4. With none, and neither TrustedHops nor TrustUnixSocket, no header is believed.
+	TrustedProxies []netip.Prefix
+	// TrustedHops counts the proxies where their addresses are not known: the client is the element that many
+	// places from the right, whatever the others are. 0 means to go by address. If TrustedProxies are set too,
+	// the peer has to be one of them; without them whoever reaches the service past its proxies chooses its
+	// own address. For X-Forwarded-For and Forwarded.
+	TrustedHops int
+	// TrustUnixSocket makes a peer that has no IP address, such as a proxy on a unix socket, a trusted hop.
+	TrustUnixSocket bool
+	// TrustAll must be set for 0.0.0.0/0 or ::/0 to be accepted in TrustedProxies: then every client can write
+	// any address, unless nothing but your own proxies can connect.
+	TrustAll bool
+	// IPv4Bits and IPv6Bits are how much of an address makes a bucket: 1 to 32 and 1 to 128; 0 means 32 and 64.
+	IPv4Bits, IPv6Bits int
+	// NAT64 are /96 networks whose addresses hold an IPv4 client in their last 32 bits (RFC 6052), which is
+	// then the client. Nil means 64:ff9b::/96; empty means none.
+	NAT64 []netip.Prefix
+}
+
+type clientIP ClientIPConfig
+
+func (clientIP) sealed() {}
+
+const (
+	headerXFF       = "X-Forwarded-For"
+	headerForwarded = "Forwarded"
+)

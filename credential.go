@@ -1,0 +1,142 @@
+package httplimit
+
+import (
+	"bytes"
+	"encoding/base64"
+	"net/textproto"
+	"strings"
+)
+
+// BearerToken is the token of "Authorization: Bearer ...". It is a [Secret]: hashed wherever it goes.
+//
+// A token limits nothing before somebody has checked it: a client that invents tokens gets a fresh bucket for each.
+// Put the limiter behind authentication, with a limit by [ClientIP] in front of it. There is no key unless exactly one
+// Authorization line holds the scheme, in any case, and one word of visible ASCII.
+func BearerToken() Key { return Secret(bearerToken{}) }
+
+// APIKey is the value of a header field that holds an API key. It is [Header] with the value hashed, as by [Secret],
+// and limits nothing before somebody has checked the key: see [BearerToken].
+func APIKey(header string) Key { return Secret(headerKey{header}) }
+
+// Cookie is the value of a cookie, such as a session, hashed as by [Secret]. Clients can leave cookies out and invent
+// them: see [BearerToken]. There is no key if the value is empty or two cookies have the name.
+func Cookie(name string) Key { return Secret(cookie{name}) }
+
+// Header is the value of a header field, in clear. A client writes what it likes into a header, so take one that a
+// proxy of yours sets or that somebody has checked. There is no key if the value is empty or the field has two lines.
+// The values of Authorization, Proxy-Authorization and Cookie are hashed as by [Secret].
+func Header(name string) Key {
+	switch textproto.CanonicalMIMEHeaderKey(name) {
+	case "Authorization", "Proxy-Authorization", "Cookie":
+		return Secret(headerKey{name})
+	}
+	return headerKey{name}
+}
+
+// BasicUser is the user name of "Authorization: Basic ...", in clear; the password is no part of the key. Nobody has
+// checked it yet where a login is limited, so compose it with [ClientIP], else a stranger can lock a user out, and set
+// Rule.Private. There is no key if the name is empty or the field is not well formed.
+func BasicUser() Key { return basicUser{} }
+
+type (
+	bearerToken struct{}
+	headerKey   struct{ name string }
+	cookie      struct{ name string }
+	basicUser   struct{}
+)
+
+func (bearerToken) sealed() {}
+func (headerKey) sealed()   {}
+func (cookie) sealed()      {}
+func (basicUser) sealed()   {}
+
+func (k bearerToken) prepare(*keyCompiler, string) finder { return k }
+func (k basicUser) prepare(*keyCompiler, string) finder   { return k }
+
+func (k headerKey) prepare(c *keyCompiler, field string) finder {
+	if !isToken(k.name) {
+		c.fault(field, "%q is not the name of a header field", k.name)
+	}
+	return k
+}
+
+func (k cookie) prepare(c *keyCompiler, field string) finder {
+	if !isToken(k.name) {
+		c.fault(field, "%q is not the name of a cookie", k.name)
+	}
+	return k
+}
+
+func (bearerToken) find(r Request) (identity, error) {
+	token, ok := credentials(r, "Bearer")
+	if !ok {
+		return identity{}, ErrNoKey
+	}
+	return identity{text: token}, nil
+}
+
+func (k headerKey) find(r Request) (identity, error) {
+	lines := r.Values(k.name)
+	if len(lines) != 1 || lines[0] == "" {
+		return identity{}, ErrNoKey
+	}
+	return identity{text: lines[0]}, nil
+}
+
+func (k cookie) find(r Request) (identity, error) {
+	value, seen := "", false
+	for _, line := range r.Values("Cookie") {
+		for line != "" {
+			var pair string
+			pair, line, _ = strings.Cut(line, ";")
+			name, text, _ := strings.Cut(pair, "=")
+			if strings.Trim(name, " \t") != k.name {
+				continue
+			}
+			if seen {
+				return identity{}, ErrNoKey // handlers disagree on which of the two is the session
+			}
+			value, seen = strings.Trim(text, " \t"), true
+		}
+	}
+	if len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
+		value = value[1 : len(value)-1] // as http.Request.Cookie reads it: quoted or not, it is one session
+	}
+	if value == "" {
+		return identity{}, ErrNoKey
+	}
+	return identity{text: value}, nil
+}
+
+func (basicUser) find(r Request) (identity, error) {
+	encoded, ok := credentials(r, "Basic")
+	if !ok {
+		return identity{}, ErrNoKey
+	}
+	var from, to [128]byte // longer ones go to the heap
+	decoded, err := base64.StdEncoding.AppendDecode(to[:0], append(from[:0], encoded...))
+	colon := bytes.IndexByte(decoded, ':')
+	if err != nil || colon < 1 {
+		return identity{}, ErrNoKey
+	}
+	return identity{text: string(decoded[:colon])}, nil
+}
+
+// credentials returns what follows the scheme in the one Authorization line (RFC 9110, section 11.4): one word.
+func credentials(r Request, scheme string) (string, bool) {
+	lines := r.Values("Authorization")
+	if len(lines) != 1 {
+		return "", false
+	}
+	name, rest, _ := strings.Cut(lines[0], " ")
+	word := strings.TrimLeft(rest, " ")
+	if !strings.EqualFold(name, scheme) || word == "" {
+		return "", false
+	}
+	for i := range len(word) {
+		if word[i] <= ' ' || word[i] > '~' {
+			return "", false
+		}
+	}
+	return word, true
+}

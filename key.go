@@ -1,0 +1,83 @@
+package httplimit
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+)
+
+// Key says who a request is counted for. A limit is worth what its key is worth: an identity that the client can
+// choose freely limits nothing, and one that others share can be used to lock them out.
+//
+// Take [ClientIP] for clients that are not known yet; [ContextValue], [ClientCert], [BearerToken] or [APIKey] only
+// behind the authentication that refuses invented ones; a [KeyFunc] for anything else. [Compose] and [FirstOf]
+// combine keys. Keys are immutable, safe for concurrent use, and may stand in several rules.
+//
+// The interface is sealed: every Key comes from this package. What is wrong with one is reported by [New].
+type Key interface {
+	sealed()
+}
+
+// KeyFunc makes a [Key] of a function, as [http.HandlerFunc] makes a Handler of one. The function returns who the
+// request is counted for, as any string: the limiter escapes or hashes it. The empty string is a key like any other.
+//
+// With [ErrNoKey], or an error that wraps it, the function says that there is no such identity here, and the rule's
+// NoKey decides; with [ErrSkip] that the rule does not apply to the request at all. Any other error counts as
+// ErrNoKey and is logged once per cause, so it must not tell secrets; clients never see it. A panic passes through.
+type KeyFunc func(*http.Request) (string, error)
+
+// ErrNoKey from a [KeyFunc] says that the request has no such identity: NoKey of the rule decides.
+var ErrNoKey = errors.New("httplimit: the request has no such identity")
+
+// Everyone is one bucket for all requests: a limit on the service as a whole. It takes no part in the calls
+// [Middleware.Allow], Peek and Reset.
+func Everyone() Key { return everyone{} }
+
+// Secret returns a key whose identities reach the store and the log only as a hash: `#` and 128 bits of SHA-256,
+// or of HMAC-SHA-256 where Config.KeySecret is set. Without a KeySecret that hides only what cannot be guessed, such
+// as random tokens; addresses, user names and e-mail addresses want a KeySecret.
+//
+// A Secret anywhere inside [Compose] or [FirstOf] has the whole key hashed. BearerToken, APIKey and Cookie are
+// secret already.
+func Secret(k Key) Key { return secret{k} }
+
+// Compose returns a key of several parts, such as an address and a user name: requests share a bucket only if they
+// agree in every part. It is injective: ("a:b", "c") never equals ("a", "b:c"). The first key in order that has an
+// error decides for all of them.
+func Compose(keys ...Key) Key { return composed(slices.Clone(keys)) }
+
+// FirstOf returns the first key that has an identity. It goes on to the next one only after [ErrNoKey]; any other
+// error ends the search. The identity is marked with which one it was, so that a client cannot pose as one of
+// another kind.
+//
+// Do not put a credential that nobody has checked before an address: FirstOf(BearerToken(), ClientIP()) ahead of
+// authentication gives each invented token a fresh bucket.
+func FirstOf(keys ...Key) Key { return firstOf(slices.Clone(keys)) }
+
+type (
+	everyone struct{}
+	secret   struct{ of Key }
+	composed []Key
+	firstOf  []Key
+)
+
+func (KeyFunc) sealed()  {}
+func (everyone) sealed() {}
+func (secret) sealed()   {}
+func (composed) sealed() {}
+func (firstOf) sealed()  {}
+
+func (f KeyFunc) prepare(c *keyCompiler, field string) finder {
+	if f == nil {
+		c.fault(field, "the KeyFunc is nil, want a function")
+	}
+	return f
+}
+
+func (f KeyFunc) find(r Request) (identity, error) {
+	text, err := f(r.HTTP())
+	return identity{text: text}, err
+}
+
+func (e everyone) prepare(*keyCompiler, string) finder { return e }
+func (everyone) find(Request) (identity, error)        { return identity{}, nil }
