@@ -29,8 +29,9 @@ func NewTrips(most int) *Trips {
 	return &Trips{most: int64(most)}
 }
 
-// Run calls trip in a goroutine of its own and waits for it, for timeout and for ctx, whichever is first. Its
-// context ends with both. The error is nil when trip has returned, else
+// Run calls trip in a goroutine of its own and waits for it, for timeout and for ctx, whichever is first. The
+// trip's context has ctx's values and ends with the timeout, not with ctx: a trip that has begun is better finished
+// than broken off with an unknown outcome. The error is nil when trip has returned, else
 //
 //   - ctx's own error if ctx ended first,
 //   - one that wraps [context.DeadlineExceeded] if the time was over,
@@ -46,14 +47,19 @@ func (t *Trips) Run(ctx context.Context, timeout time.Duration, trip func(contex
 		t.underWay.Add(-1)
 		return &UnavailableError{Err: ErrBusy}
 	}
-	limited, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	done := make(chan error, 1)
-	go t.run(limited, trip, done)
+	go t.run(limited, cancel, trip, done)
 	select {
 	case err := <-done:
 		return err
+	case <-ctx.Done():
 	case <-limited.Done():
+	}
+	select {
+	case err := <-done: // a trip that has returned counts, also where it is not the only one to be ready
+		return err
+	default:
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -62,14 +68,15 @@ func (t *Trips) Run(ctx context.Context, timeout time.Duration, trip func(contex
 }
 
 // run turns a panic into an error: in a goroutine that nobody else owns it would end the process.
-func (t *Trips) run(ctx context.Context, trip func(context.Context), done chan<- error) {
+func (t *Trips) run(ctx context.Context, cancel context.CancelFunc, trip func(context.Context), done chan<- error) {
 	err := errExited
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("storekit: the trip panicked: %v", p)
 		}
 		t.underWay.Add(-1)
-		done <- err
+		done <- err // before its context ends, or the caller could take a trip that returned for one that did not
+		cancel()
 	}()
 	trip(ctx)
 	err = nil

@@ -55,6 +55,29 @@ func TestTripsReturnTheCallersOwnEnd(t *testing.T) {
 	})
 }
 
+func TestTripsOutliveTheirCallersContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type name struct{}
+		ctx, cancel := context.WithCancel(context.WithValue(context.Background(), name{}, "value"))
+		time.AfterFunc(timeout/2, cancel)
+		took := make(chan time.Duration, 1)
+		start := time.Now()
+		err := storekit.NewTrips(0).Run(ctx, timeout, func(ctx context.Context) {
+			if got := ctx.Value(name{}); got != "value" {
+				t.Errorf("the trip's context: got %v, want the caller's value", got)
+			}
+			<-ctx.Done()
+			took <- time.Since(start)
+		})
+		if err != context.Canceled {
+			t.Errorf("got %v, want context.Canceled", err)
+		}
+		if got := <-took; got != timeout {
+			t.Errorf("the trip's context ended after %v, want %v", got, timeout)
+		}
+	})
+}
+
 func TestTripsSurvive(t *testing.T) {
 	for _, tc := range []struct {
 		name string
