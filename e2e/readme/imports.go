@@ -1,0 +1,117 @@
+package readme
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// importPaths are the packages that fragments may use without importing them, by name.
+var importPaths = map[string]string{
+	"context":  "context",
+	"errors":   "errors",
+	"fmt":      "fmt",
+	"httptest": "net/http/httptest",
+	"httputil": "net/http/httputil",
+	"http":     "net/http",
+	"io":       "io",
+	"json":     "encoding/json",
+	"log":      "log",
+	"netip":    "net/netip",
+	"net":      "net",
+	"os":       "os",
+	"slog":     "log/slog",
+	"strconv":  "strconv",
+	"strings":  "strings",
+	"sync":     "sync",
+	"testing":  "testing",
+	"time":     "time",
+	"url":      "net/url",
+
+	"httplimit":     "github.com/httplimit/httplimit",
+	"limiter":       "github.com/httplimit/httplimit/limiter",
+	"limitertest":   "github.com/httplimit/httplimit/limiter/limitertest",
+	"memstore":      "github.com/httplimit/httplimit/limiter/memstore",
+	"kvstore":       "github.com/httplimit/httplimit/limiter/kvstore",
+	"storekit":      "github.com/httplimit/httplimit/limiter/storekit",
+	"redisstore":    "github.com/httplimit/httplimit/limiter/redisstore",
+	"memcachestore": "github.com/httplimit/httplimit/limiter/memcachestore",
+	"echolimit":     "github.com/httplimit/httplimit/adapters/echo",
+	"ginlimit":      "github.com/httplimit/httplimit/adapters/gin",
+	"fiberlimit":    "github.com/httplimit/httplimit/adapters/fiber",
+
+	"chi":      "github.com/go-chi/chi/v5",
+	"echo":     "github.com/labstack/echo/v4",
+	"fiber":    "github.com/gofiber/fiber/v2",
+	"gin":      "github.com/gin-gonic/gin",
+	"memcache": "github.com/bradfitz/gomemcache/memcache",
+	"redis":    "github.com/redis/go-redis/v9",
+}
+
+// withImports makes a whole file of declarations: it imports what they use of importPaths and do not import
+// themselves. Only a type checker can tell a package from a variable of its name, so one is asked, with all packages
+// imported and all of them empty. Its complaints do not matter: the compiler reports what is really wrong.
+func withImports(declarations string) (string, error) {
+	files := token.NewFileSet()
+	own, err := parser.ParseFile(files, "", clause+declarations, parser.ImportsOnly)
+	if err != nil {
+		return "", err
+	}
+	everything := clause + importDeclarations(notImported(own)) + declarations
+	file, err := parser.ParseFile(files, "", everything, parser.SkipObjectResolution)
+	if err != nil {
+		return "", err
+	}
+	info := types.Info{Uses: map[*ast.Ident]types.Object{}}
+	checker := types.Config{Importer: emptyPackages{}, Error: func(error) {}}
+	_, _ = checker.Check("fragment", files, []*ast.File{file}, &info)
+
+	var names []string
+	for _, name := range notImported(own) {
+		if uses(info, name) {
+			names = append(names, name)
+		}
+	}
+	return clause + importDeclarations(names) + declarations, nil
+}
+
+// notImported returns the names of importPaths that file does not import, in their order.
+func notImported(file *ast.File) []string {
+	missing := maps.Clone(importPaths)
+	for _, spec := range file.Imports {
+		maps.DeleteFunc(missing, func(_, path string) bool { return strconv.Quote(path) == spec.Path.Value })
+	}
+	return slices.Sorted(maps.Keys(missing))
+}
+
+func importDeclarations(names []string) string {
+	var code strings.Builder
+	for _, name := range names {
+		fmt.Fprintf(&code, "import %s %q\n", name, importPaths[name])
+	}
+	return code.String()
+}
+
+func uses(info types.Info, name string) bool {
+	for _, object := range info.Uses {
+		if pkg, ok := object.(*types.PkgName); ok && pkg.Name() == name {
+			return true
+		}
+	}
+	return false
+}
+
+type emptyPackages struct{}
+
+func (emptyPackages) Import(importPath string) (*types.Package, error) {
+	empty := types.NewPackage(importPath, path.Base(importPath))
+	empty.MarkComplete()
+	return empty, nil
+}

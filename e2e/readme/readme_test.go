@@ -1,0 +1,142 @@
+package readme_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/httplimit/httplimit/e2e/readme"
+)
+
+// The repository's root README speaks of every module, so it is compiled here, where all of them are at hand. Other
+// READMEs are compiled in the module that they belong to; those inside the root module, here as well.
+func TestREADMEs(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := readmes(t, root)
+	if len(files) == 0 || files[0] != filepath.Join(root, "README.md") {
+		t.Errorf("there is no README.md in %s", root)
+	}
+	for _, file := range files {
+		name, err := filepath.Rel(root, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(filepath.ToSlash(name), func(t *testing.T) {
+			blocks := blocksOf(t, file)
+			if name == "README.md" && len(blocks) == 0 {
+				t.Error("README.md has no Go block")
+			}
+			module := moduleOf(t, file)
+			if module == root {
+				module = filepath.Join(root, "e2e")
+			}
+			if err := readme.Compile(module, t.TempDir(), blocks); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestEveryKindOfBlockCompiles(t *testing.T) {
+	blocks := blocksOf(t, abs(t, "testdata/good.md"))
+	if len(blocks) != 8 {
+		t.Errorf("got %d blocks, want 8", len(blocks))
+	}
+	if err := readme.Compile(abs(t, ".."), t.TempDir(), blocks); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFaultsAreReportedAtTheirLines(t *testing.T) {
+	for name, wants := range map[string][]string{
+		"broken.md": {
+			"broken.md:6:", "undefined: limiter.PerFortnight",
+			"broken.md:13:", "declared and not used: unused",
+			"broken.md:19:", "neither declarations (", "nor statements (",
+			"broken.md:27:", "undefined: mux",
+		},
+		"foreign.md": {"foreign.md:4:", "no required module provides package example.com/nowhere"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := readme.Compile(abs(t, ".."), t.TempDir(), blocksOf(t, abs(t, "testdata/"+name)))
+			if err == nil {
+				t.Fatal("got no error")
+			}
+			for _, want := range wants {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("got %v\nwant it to tell %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestBlockThatIsNeverClosed(t *testing.T) {
+	blocks, err := readme.Blocks("a.md", "text\n```go\npackage main\n")
+	if err == nil || !strings.Contains(err.Error(), "a.md:2:") {
+		t.Errorf("got %v, %v, want an error at a.md:2", blocks, err)
+	}
+}
+
+// readmes returns the README.md files below root in lexical order, that of the root first.
+func readmes(t *testing.T, root string) []string {
+	t.Helper()
+	var files []string
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch name := entry.Name(); {
+		case err != nil:
+			return err
+		case entry.IsDir() && (name == "testdata" || strings.HasPrefix(name, ".")):
+			return filepath.SkipDir
+		case name == "README.md":
+			files = append(files, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// moduleOf returns the folder of the module to which file belongs.
+func moduleOf(t *testing.T, file string) string {
+	t.Helper()
+	for dir := filepath.Dir(file); ; dir = filepath.Dir(dir) {
+		_, err := os.Stat(filepath.Join(dir, "go.mod"))
+		if err == nil {
+			return dir
+		}
+		if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			t.Fatalf("%s belongs to no module: %v", file, err)
+		}
+	}
+}
+
+func blocksOf(t *testing.T, file string) []readme.Block {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks, err := readme.Blocks(file, string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return blocks
+}
+
+func abs(t *testing.T, path string) string {
+	t.Helper()
+	path, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,105 @@
+// Package retryclient_test holds the promise of Retry-After against a client that others wrote: whoever waits as
+// long as told gets through with the next request.
+package retryclient_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/httplimit/httplimit"
+	"github.com/httplimit/httplimit/limiter"
+)
+
+func TestFirstTryAfterRetryAfterGetsThrough(t *testing.T) {
+	const requests, window = 2, 2 * time.Second
+	for name, protect := range map[string]func(http.Handler) http.Handler{
+		"PerIP":       httplimit.PerIP(requests, window),
+		"SlidingLog":  protection(t, limiter.Limit{Requests: requests, Window: window, Algorithm: limiter.SlidingLog}),
+		"FixedWindow": protection(t, limiter.Limit{Requests: requests, Window: window, Algorithm: limiter.FixedWindow}),
+		"TokenBucket": protection(t, limiter.Limit{Requests: requests, Window: window, Algorithm: limiter.TokenBucket}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var seen journal
+			server := httptest.NewServer(seen.record(protect(http.HandlerFunc(answer))))
+			defer server.Close()
+
+			client := retryablehttp.NewClient()
+			client.Logger = nil
+			client.RetryMax = 1
+			client.RetryWaitMin, client.RetryWaitMax = 0, 0 // it waits only because the server says so
+
+			statuses := untilRefused(t, client, server.URL, &seen)
+			if want := []int{http.StatusTooManyRequests, http.StatusOK}; !slices.Equal(statuses, want) {
+				t.Errorf("the client's requests were answered with %v, want %v", statuses, want)
+			}
+		})
+	}
+}
+
+// untilRefused sends requests until the server has refused one, and returns how it answered that one and its retry.
+func untilRefused(t *testing.T, client *retryablehttp.Client, url string, seen *journal) []int {
+	t.Helper()
+	for range 20 { // the third is refused, unless the machine stalls for a whole window
+		response, err := client.Get(url)
+		if err != nil {
+			t.Fatalf("after the answers %v: %v", seen.take(), err)
+		}
+		response.Body.Close()
+		if statuses := seen.take(); !slices.Equal(statuses, []int{http.StatusOK}) {
+			return statuses
+		}
+	}
+	t.Fatal("no request was refused")
+	return nil
+}
+
+func protection(t *testing.T, limit limiter.Limit) func(http.Handler) http.Handler {
+	t.Helper()
+	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limit}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.Handler
+}
+
+func answer(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }
+
+// journal notes the statuses of a server's answers in their order.
+type journal struct {
+	mu       sync.Mutex
+	statuses []int
+}
+
+func (j *journal) record(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(&writer{w, j}, r)
+	})
+}
+
+// take returns what was noted since it was last called.
+func (j *journal) take() []int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	statuses := j.statuses
+	j.statuses = nil
+	return statuses
+}
+
+type writer struct {
+	http.ResponseWriter
+	journal *journal
+}
+
+func (w *writer) WriteHeader(status int) {
+	w.journal.mu.Lock()
+	w.journal.statuses = append(w.journal.statuses, status)
+	w.journal.mu.Unlock()
+	w.ResponseWriter.WriteHeader(status)
+}
