@@ -1,0 +1,285 @@
+package httplimit
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// Outcome is the decision on one request, before anything was written. It is used by one goroutine and handed back
+// with Settle, whatever it says.
+type Outcome struct {
+	m       *Middleware
+	s       *settings // that decided and will settle, also if another one is in force by then; nil: nothing applied
+	ctx     context.Context
+	items   []item
+	charges []limiter.Charge // one an item
+	status  int              // 0 lets the request pass
+	retry   time.Duration    // of a 503
+	ledger  *ledger          // what outlives the Outcome; only with Expose
+
+	wire     wire
+	standing []standing
+	verdicts []Verdict
+	request  httpRequest // of Handler, kept here so that it is not allocated
+}
+
+// item is a rule that applies to the request.
+type item struct {
+	rule   *rule
+	limit  limiter.Limit // that holds; its charge has a smaller one where this process decided
+	source Source
+	spent  bool
+}
+
+// outcomes keeps their slices: a decision allocates nothing.
+var outcomes = sync.Pool{New: func() any { return new(Outcome) }}
+
+// Check decides on a request and writes nothing: it is for adapters, which set the Fields, and then either answer with
+// the Denial or call the handler, and in both cases call Settle. It never returns nil.
+func (m *Middleware) Check(r Request) *Outcome {
+	o := outcomes.Get().(*Outcome)
+	o.check(m, r)
+	return o
+}
+
+func (o *Outcome) check(m *Middleware, r Request) {
+	o.m, o.ctx, o.s = m, r.Context(), m.settings.Load()
+	if o.s == nil || !o.s.countPreflight && preflight(r) {
+		return
+	}
+	for i := range o.s.rules {
+		rule := &o.s.rules[i]
+		if charge, applies := rule.charge(r, m.journal); applies {
+			o.items = append(o.items, item{rule: rule, limit: charge.Limit})
+			o.charges = append(o.charges, charge)
+		}
+	}
+	if len(o.items) == 0 {
+		return
+	}
+	o.decide()
+	if o.s.expose && o.status == 0 {
+		o.ledger = newLedger(o)
+	}
+	o.compose()
+}
+
+// decide asks the store, and the rules' policies if it does not know.
+func (o *Outcome) decide() {
+	var began time.Time
+	if o.s.observer != nil {
+		began = time.Now()
+	}
+	taken, err := o.s.store.Take(o.ctx, o.charges)
+	switch {
+	case err == nil:
+		o.judged(taken)
+	case o.ctx.Err() != nil:
+		o.status = statusClientClosed
+		return
+	default:
+		o.undecided(err)
+	}
+	if o.s.observer != nil {
+		o.observe(time.Since(began))
+	}
+}
+
+func (o *Outcome) judged(taken bool) {
+	for i := range o.items {
+		it := &o.items[i]
+		it.rule.health.succeeded(o.m.journal, it.rule)
+		it.spent = taken && o.charges[i].Allowed
+		if !taken && o.charges[i].At == 0 {
+			it.source = FromCache
+		}
+	}
+	if !taken {
+		o.status = http.StatusTooManyRequests
+	}
+}
+
+// violated tells whether a rule refused the request.
+func (o *Outcome) violated(i int) bool {
+	return o.status == http.StatusTooManyRequests && o.items[i].source != FromNone &&
+		o.charges[i].Mode == limiter.Enforce && !o.charges[i].Allowed
+}
+
+// Denied returns the refusal if the request is refused.
+func (o *Outcome) Denied() (Denial, bool) {
+	if o.status == 0 {
+		return Denial{}, false
+	}
+	return o.denial(nil), true
+}
+
+// denial appends its Rules to rules.
+func (o *Outcome) denial(rules []Verdict) Denial {
+	for i := range o.items {
+		it := &o.items[i]
+		closed := o.status == http.StatusServiceUnavailable && it.rule.closes()
+		if (closed || o.violated(i)) && !it.rule.Private {
+			rules = append(rules, o.verdict(i))
+		}
+	}
+	return Denial{Status: o.status, RetryAfter: o.retryAfter(), Rules: rules}
+}
+
+func (o *Outcome) verdict(i int) Verdict {
+	it, c := &o.items[i], &o.charges[i]
+	return Verdict{Rule: it.rule.name, Limit: it.limit, Cost: c.Cost, Decision: c.Decision}
+}
+
+// retryAfter is the longest wait: without other traffic a rule that allows the request goes on doing so.
+func (o *Outcome) retryAfter() time.Duration {
+	longest := o.retry
+	for i := range o.items {
+		if o.violated(i) {
+			longest = max(longest, o.charges[i].RetryAfter)
+		}
+	}
+	return longest
+}
+
+// Fields returns the header fields to set on the answer, with names in net/http's canonical form. RateLimit and
+// RateLimit-Policy are to be added to what other layers wrote, all others replace it. Set them before the handler
+// runs.
+func (o *Outcome) Fields() iter.Seq2[string, string] { return o.wire.all() }
+
+// compose builds the fields.
+func (o *Outcome) compose() {
+	refused := o.status == http.StatusTooManyRequests
+	if o.status == 0 || refused {
+		o.stand()
+	}
+	if refused || o.status == http.StatusServiceUnavailable {
+		o.wire.retryAfter(o.retryAfter())
+		// RFC 6585, section 4 forbids caches to store a 429; some do it all the same.
+		o.wire.ready(headerCache, "no-store")
+	}
+	o.wire.done = string(o.wire.text)
+}
+
+func (o *Outcome) stand() {
+	full, unlisted := o.s.policy, len(o.s.rules)-len(o.items)
+	for i := range o.items {
+		it := &o.items[i]
+		if !it.rule.visible() {
+			continue
+		}
+		if it.source == FromNone {
+			unlisted++
+			continue
+		}
+		s := standing{name: it.rule.name, limit: it.limit, policy: it.rule.policy, decision: &o.charges[i].Decision, violated: o.violated(i)}
+		if it.limit != it.rule.Limit {
+			s.policy, full = "", ""
+		}
+		o.standing = append(o.standing, s)
+	}
+	if unlisted > 0 {
+		full = ""
+	}
+	o.wire.standings(o.s.headers, o.standing, full, o.status != 0)
+}
+
+// Context returns the context for the handler. With Config.Expose it carries what [From] and [Spend] need, also after
+// Settle; else it is the request's.
+func (o *Outcome) Context() context.Context {
+	if o.ledger == nil {
+		return o.ctx
+	}
+	return context.WithValue(o.ctx, ledgerKey{}, o.ledger)
+}
+
+// Settle ends the Outcome: once, for refused requests too, when the handler has returned. status is that of the
+// answer: 500 after a panic, 101 for a connection that was taken over, 499 where nothing was written because the
+// client had left. Rules with CountStatus give back what status does not make count; 499 always counts, so that
+// nobody gets free tries by hanging up.
+//
+// The Outcome, but for its Context and its Denial, must not be used afterwards.
+func (o *Outcome) Settle(status int) {
+	if o.m == nil {
+		return // settled twice
+	}
+	if status != statusClientClosed {
+		o.giveBack(status)
+	}
+	clear(o.items)
+	clear(o.charges)
+	clear(o.standing)
+	clear(o.verdicts)
+	o.wire.reset()
+	*o = Outcome{
+		items: o.items[:0], charges: o.charges[:0], standing: o.standing[:0], verdicts: o.verdicts[:0], wire: o.wire,
+	}
+	outcomes.Put(o)
+}
+
+// counting tells whether Settle needs to know the status.
+func (o *Outcome) counting() bool {
+	for i := range o.items {
+		if o.items[i].spent && o.items[i].rule.CountStatus != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// giveBack refunds, in the store and the window that were charged, also when the client has left meanwhile.
+func (o *Outcome) giveBack(status int) {
+	var stored, local []limiter.Charge
+	for i := range o.items {
+		it := &o.items[i]
+		if !it.spent || it.rule.CountStatus == nil || it.rule.CountStatus(status) {
+			continue
+		}
+		back := append(o.ledger.spends(it.rule.name), o.charges[i])
+		if it.source == FromLocal {
+			local = append(local, back...)
+		} else {
+			stored = append(stored, back...)
+		}
+	}
+	if stored != nil {
+		o.refund(o.s.store, stored)
+	}
+	if local != nil {
+		o.refund(o.m.local(), local)
+	}
+}
+
+func (o *Outcome) refund(store limiter.Store, charges []limiter.Charge) {
+	for i := range charges {
+		charges[i].Cost, charges[i].Mode = -charges[i].Cost, limiter.Enforce
+	}
+	if _, err := store.Take(context.WithoutCancel(o.ctx), charges); err != nil {
+		o.m.journal.once("", "what CountStatus gives back could not be given back", err)
+	}
+}
+
+// observe reports to the Observer.
+func (o *Outcome) observe(took time.Duration) {
+	for i := range o.items {
+		it := &o.items[i]
+		seen := Observation{Rule: it.rule.name, Source: it.source, Cost: o.charges[i].Cost, Store: took}
+		switch {
+		case it.source == FromNone && o.status == http.StatusServiceUnavailable && it.rule.closes():
+			seen.Result = Closed
+		case it.source == FromNone:
+			seen.Result = Open
+		case o.charges[i].Allowed:
+			seen.Result = Allowed
+		case it.rule.Shadow:
+			seen.Result = ShadowRefused
+		default:
+			seen.Result = Refused
+		}
+		o.s.observer.Observe(seen)
+	}
+}

@@ -1,0 +1,146 @@
+package httplimit
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// Config is the configuration of a [Middleware]. [New] and [Middleware.Reconfigure] copy what they need of it.
+type Config struct {
+	// Rules are decided together, in one step: a request spends from each rule that applies to it, or from
+	// none. At least one; names are unique.
+	Rules []Rule
+	// Store counts. Nil means a new in-memory store ([memstore.New] with its zero Config); in Reconfigure nil
+	// keeps the one in force.
+	//
+	// [memstore.New]: https://pkg.go.dev/github.com/httplimit/httplimit/limiter/memstore#New
+	Store limiter.Store
+	// Namespace parts the counters of one service from those of another over the same Store: up to 64 letters,
+	// digits, '-', '.', '_' and '~'. Two Middlewares share counts where Namespace and rule name agree.
+	Namespace string
+	// Headers chooses the fields that tell clients where they stand; zero means RateLimitFields.
+	Headers HeaderStyle
+	// KeySecret, if set, is at least 16 bytes, the same on every instance. Every key then reaches the store as
+	// an HMAC under it, so that neither addresses nor names can be read or guessed from what is stored. A new
+	// secret starts all counters anew.
+	KeySecret []byte
+	// Instances is how many processes share the Store; 0 means 1. A rule with FailLocal lets each of them
+	// admit its share of the limit while the store is away.
+	Instances int
+	// OnDeny answers refused requests; nil means d.ServeHTTP(w, r). The fields of the refusal are set before
+	// it is called. It is used by [Middleware.Handler]; adapters have their own.
+	OnDeny func(w http.ResponseWriter, r *http.Request, d Denial)
+	// Expose lets handlers read the decisions with [From] and add to them with [Spend]. It costs a copy of
+	// each request.
+	Expose bool
+	// CountPreflight counts CORS preflights as well. They carry no credentials, and refusing one blocks the
+	// request behind it, so they are left alone unless this is set.
+	CountPreflight bool
+	// Observer is told of each decision; nil means nobody.
+	Observer Observer
+	// Logger gets warnings and changes of state; nil means slog.Default(). Keys are never logged.
+	Logger *slog.Logger
+}
+
+// ConfigError is one fault of a [Config]. [New] joins all of them; find the first with [errors.As].
+type ConfigError struct {
+	Field  string // where, such as "Rules[1].Limit"
+	Reason string // what is wrong and what would be right
+}
+
+func (e *ConfigError) Error() string { return "httplimit: " + e.Field + ": " + e.Reason }
+
+// faults collects what is wrong with a Config.
+type faults []error
+
+func (f *faults) add(field, format string, args ...any) {
+	*f = append(*f, &ConfigError{Field: field, Reason: fmt.Sprintf(format, args...)})
+}
+
+func (f faults) err() error { return errors.Join(f...) }
+
+const (
+	maxNamespace = 64
+	minSecret    = 16 // bytes: a key of the strength that the 128 bits of a stored key have
+)
+
+// settings is a Config made ready: valid, immutable, swapped as a whole.
+type settings struct {
+	rules          []rule
+	store          limiter.Store
+	headers        HeaderStyle
+	policy         string // RateLimit-Policy when every rule applies with its own Limit
+	instances      int64
+	onDeny         func(http.ResponseWriter, *http.Request, Denial)
+	expose         bool
+	countPreflight bool
+	observer       Observer
+	log            *journal
+}
+
+// compile checks cfg against the store that it will use and makes it ready.
+func (cfg Config) compile(store limiter.Store, log *journal) (*settings, error) {
+	var f faults
+	if len(cfg.Rules) == 0 {
+		f.add("Rules", "there are none, want at least one")
+	}
+	if len(cfg.Namespace) > maxNamespace || strings.ContainsFunc(cfg.Namespace, notUnreserved) {
+		f.add("Namespace", "%q is not up to %d letters, digits, '-', '.', '_' and '~'", cfg.Namespace, maxNamespace)
+	}
+	if n := len(cfg.KeySecret); cfg.KeySecret != nil && n < minSecret {
+		f.add("KeySecret", "it has %d bytes, want at least %d, or nil for none", n, minSecret)
+	}
+	if cfg.Instances < 0 {
+		f.add("Instances", "%d is negative, want the number of processes that share the Store", cfg.Instances)
+	}
+	headers, err := cfg.Headers.resolve()
+	if err != nil {
+		f.add("Headers", "%v", err)
+	}
+	s := &settings{
+		store: store, headers: headers, instances: int64(max(1, cfg.Instances)), onDeny: cfg.OnDeny,
+		expose: cfg.Expose, countPreflight: cfg.CountPreflight, observer: cfg.Observer, log: log,
+	}
+	s.rules = make([]rule, len(cfg.Rules))
+	seen := make(map[string]int, len(cfg.Rules))
+	for i := range cfg.Rules {
+		field := fmt.Sprintf("Rules[%d]", i)
+		if first, twice := seen[cfg.Rules[i].Name]; twice {
+			f.add(field+".Name", "%q is the name of Rules[%d] already, want unique names", cfg.Rules[i].Name, first)
+		} else {
+			seen[cfg.Rules[i].Name] = i
+		}
+		s.rules[i] = cfg.Rules[i].compile(field, cfg, s, &f)
+	}
+	if len(f) > 0 {
+		return nil, f.err()
+	}
+	s.policy = s.fullPolicy()
+	return s, nil
+}
+
+// rule finds a rule by its name.
+func (s *settings) rule(name string) (*rule, error) {
+	if s != nil {
+		for i := range s.rules {
+			if s.rules[i].name == name {
+				return &s.rules[i], nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("httplimit: there is no rule %q", name)
+}
+
+// notUnreserved tells whether c is outside the unreserved characters of RFC 3986, section 2.3.
+func notUnreserved(c rune) bool {
+	switch {
+	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
+		return false
+	}
+	return c != '-' && c != '.' && c != '_' && c != '~'
+}

@@ -1,0 +1,123 @@
+package httplimit_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/httplimit/httplimit"
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// fields lists what New complains about.
+func fields(err error) []string {
+	var list []string
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			var fault *httplimit.ConfigError
+			if errors.As(e, &fault) && fault.Reason != "" {
+				list = append(list, fault.Field)
+			}
+		}
+	}
+	return list
+}
+
+func TestNewNamesEveryFault(t *testing.T) {
+	ok := httplimit.Rule{Name: "ok", Key: httplimit.Everyone(), Limit: limiter.PerMinute(5)}
+	with := func(change func(*httplimit.Rule)) httplimit.Config {
+		r := ok
+		change(&r)
+		return httplimit.Config{Rules: []httplimit.Rule{r}}
+	}
+	tests := map[string]struct {
+		cfg  httplimit.Config
+		want []string
+	}{
+		"no rules":          {httplimit.Config{}, []string{"Rules"}},
+		"empty name":        {with(func(r *httplimit.Rule) { r.Name = "" }), []string{"Rules[0].Name"}},
+		"long name":         {with(func(r *httplimit.Rule) { r.Name = strings.Repeat("n", 65) }), []string{"Rules[0].Name"}},
+		"unprintable name":  {with(func(r *httplimit.Rule) { r.Name = "a\nb" }), []string{"Rules[0].Name"}},
+		"name not ASCII":    {with(func(r *httplimit.Rule) { r.Name = "débit" }), []string{"Rules[0].Name"}},
+		"no key":            {with(func(r *httplimit.Rule) { r.Key = nil }), []string{"Rules[0].Key"}},
+		"nil key function":  {with(func(r *httplimit.Rule) { r.Key = httplimit.KeyFunc(nil) }), []string{"Rules[0].Key"}},
+		"zero limit":        {with(func(r *httplimit.Rule) { r.Limit = limiter.Limit{} }), []string{"Rules[0].Limit"}},
+		"fraction of a ms":  {with(func(r *httplimit.Rule) { r.Limit = limiter.Per(1, 1500*time.Microsecond) }), []string{"Rules[0].Limit"}},
+		"burst of a window": {with(func(r *httplimit.Rule) { r.Limit.Burst = 5 }), []string{"Rules[0].Limit"}},
+		"unknown policy":    {with(func(r *httplimit.Rule) { r.Failure = 9 }), []string{"Rules[0].Failure"}},
+		"duplicate names":   {httplimit.Config{Rules: []httplimit.Rule{ok, ok}}, []string{"Rules[1].Name"}},
+		"bad namespace":     {httplimit.Config{Rules: []httplimit.Rule{ok}, Namespace: "a/b"}, []string{"Namespace"}},
+		"long namespace":    {httplimit.Config{Rules: []httplimit.Rule{ok}, Namespace: strings.Repeat("n", 65)}, []string{"Namespace"}},
+		"short secret":      {httplimit.Config{Rules: []httplimit.Rule{ok}, KeySecret: []byte("15 bytes, alas.")}, []string{"KeySecret"}},
+		"empty secret":      {httplimit.Config{Rules: []httplimit.Rule{ok}, KeySecret: []byte{}}, []string{"KeySecret"}},
+		"negative instances": {httplimit.Config{Rules: []httplimit.Rule{ok}, Instances: -1},
+			[]string{"Instances"}},
+		"two RateLimit styles": {httplimit.Config{Rules: []httplimit.Rule{ok}, Headers: httplimit.RateLimitFields | httplimit.RateLimitDraft07},
+			[]string{"Headers"}},
+		"two X styles": {httplimit.Config{Rules: []httplimit.Rule{ok}, Headers: httplimit.XRateLimitDelta | httplimit.XRateLimitEpoch},
+			[]string{"Headers"}},
+		"none and another": {httplimit.Config{Rules: []httplimit.Rule{ok}, Headers: httplimit.NoHeaders | httplimit.XRateLimitEpoch},
+			[]string{"Headers"}},
+		"unknown style": {httplimit.Config{Rules: []httplimit.Rule{ok}, Headers: 1 << 12}, []string{"Headers"}},
+		"a limit that the store cannot run": {httplimit.Config{Rules: []httplimit.Rule{ok}, Store: &picky{}},
+			[]string{"Rules[0].Limit"}},
+		"all at once": {httplimit.Config{Namespace: "a b", KeySecret: []byte("x"), Instances: -1, Headers: 1 << 12,
+			Rules: []httplimit.Rule{{Failure: 9}, ok, ok}},
+			[]string{"Namespace", "KeySecret", "Instances", "Headers", "Rules[0].Name", "Rules[0].Limit", "Rules[0].Failure", "Rules[0].Key", "Rules[2].Name"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			m, err := httplimit.New(tt.cfg)
+			if m != nil || err == nil {
+				t.Fatalf("got %v, %v, want an error", m, err)
+			}
+			if got := strings.Join(fields(err), " "); got != strings.Join(tt.want, " ") {
+				t.Errorf("faults:\n got %s\nwant %s\n(%v)", got, strings.Join(tt.want, " "), err)
+			}
+		})
+	}
+}
+
+// picky is a store that refuses every limit.
+type picky struct{ scripted }
+
+func (*picky) Check(limiter.Limit) error { return limiter.ErrUnsupported }
+
+func TestNewTakesTheExtremes(t *testing.T) {
+	_, err := httplimit.New(httplimit.Config{
+		Namespace: strings.Repeat("n", 64), KeySecret: []byte("16 bytes, enough"), Headers: httplimit.RateLimitDraft06 | httplimit.XRateLimitDelta,
+		Rules: []httplimit.Rule{
+			{Name: strings.Repeat("n", 64), Key: httplimit.Everyone(), Limit: limiter.Per(1_000_000_000, 366*24*time.Hour)},
+			{Name: " ~\"\\", Key: httplimit.Everyone(), Limit: limiter.Per(1, time.Millisecond)},
+		},
+	})
+	if err != nil {
+		t.Errorf("got %v, want no fault", err)
+	}
+}
+
+func TestPerIPPanicsOnAnInvalidLimit(t *testing.T) {
+	defer func() {
+		if got := recover(); got == nil {
+			t.Error("PerIP(0, 0) did not panic")
+		}
+	}()
+	httplimit.PerIP(0, 0)
+}
+
+func TestZeroMiddlewarePassesEverything(t *testing.T) {
+	var m httplimit.Middleware
+	for range 3 {
+		if w := serve(&m, "192.0.2.7:1"); w.Code != http.StatusOK || len(w.Header()["Ratelimit"]) != 0 {
+			t.Fatalf("got status %d and fields %v, want 200 and none", w.Code, w.Header())
+		}
+	}
+	if err := m.Reconfigure(httplimit.Config{}); err == nil {
+		t.Error("Reconfigure of the zero Middleware: got no error")
+	}
+	if h := m.Health(); h != nil {
+		t.Errorf("Health: got %v, want none", h)
+	}
+}

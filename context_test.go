@@ -1,0 +1,117 @@
+package httplimit_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/httplimit/httplimit"
+	"github.com/httplimit/httplimit/limiter"
+)
+
+func TestFromListsAllMiddlewares(t *testing.T) {
+	outer := mustNew(t, httplimit.Config{Expose: true, Rules: []httplimit.Rule{{Name: "outer", Key: httplimit.Everyone(), Limit: limiter.PerHour(9)}}})
+	inner := mustNew(t, httplimit.Config{Expose: true, Rules: []httplimit.Rule{
+		{Name: "inner", Key: httplimit.Everyone(), Limit: limiter.PerHour(5)},
+		{Name: "trial", Key: httplimit.Everyone(), Limit: limiter.PerHour(1), Shadow: true, Cost: func(*http.Request) (int64, error) { return 2, nil }},
+	}})
+	var got []httplimit.Verdict
+	outer.Handler(inner.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		got = httplimit.From(r.Context())
+	}))).ServeHTTP(httptest.NewRecorder(), get())
+	if len(got) != 3 {
+		t.Fatalf("got %d verdicts, want 3: %+v", len(got), got)
+	}
+	for i, want := range []struct {
+		rule      string
+		remaining int64
+		allowed   bool
+	}{{"outer", 8, true}, {"inner", 4, true}, {"trial", 1, false}} {
+		if v := got[i]; v.Rule != want.rule || v.Remaining != want.remaining || v.Allowed != want.allowed {
+			t.Errorf("verdict %d: got %+v, want %+v", i, v, want)
+		}
+	}
+	if got := httplimit.From(context.Background()); got != nil {
+		t.Errorf("From without a middleware: got %v, want nil", got)
+	}
+}
+
+func TestFromNeedsExpose(t *testing.T) {
+	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerHour(5))}})
+	r := get()
+	m.Handler(http.HandlerFunc(func(_ http.ResponseWriter, got *http.Request) {
+		if got != r || httplimit.From(got.Context()) != nil {
+			t.Error("the request was copied without Expose")
+		}
+		if err := httplimit.Spend(got.Context(), "ip", 1); err == nil || !strings.Contains(err.Error(), "Expose") {
+			t.Errorf("Spend: got %v, want an error that names Expose", err)
+		}
+	})).ServeHTTP(httptest.NewRecorder(), r)
+}
+
+func TestSpendIsExactUnderConcurrency(t *testing.T) {
+	m := mustNew(t, httplimit.Config{Expose: true, Rules: []httplimit.Rule{ip(limiter.PerDay(1_000_000))}})
+	handler := m.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				if err := httplimit.Spend(r.Context(), "ip", 25); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if got := httplimit.From(r.Context())[0].Cost; got != 101 {
+			t.Errorf("cost of the request: got %d, want 1 + 4 x 25", got)
+		}
+	}))
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() { handler.ServeHTTP(httptest.NewRecorder(), get()) })
+	}
+	wg.Wait()
+	if got := 1_000_000 - remaining(t, m, "ip"); got != 50*101 {
+		t.Errorf("spent: got %d, want %d", got, 50*101)
+	}
+}
+
+func TestSpendIsNeverRefusedAndLaterRequestsPay(t *testing.T) {
+	m := mustNew(t, httplimit.Config{Expose: true, Rules: []httplimit.Rule{ip(limiter.PerHour(10))}})
+	var kept context.Context
+	m.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		kept = r.Context()
+		if err := httplimit.Spend(kept, "ip", 0); err != nil {
+			t.Errorf("Spend of nothing: %v", err)
+		}
+		if err := httplimit.Spend(kept, "ip", -1); err == nil {
+			t.Error("Spend of -1 units: got no error")
+		}
+		if err := httplimit.Spend(kept, "other", 1); err == nil {
+			t.Error("Spend of an unknown rule: got no error")
+		}
+	})).ServeHTTP(httptest.NewRecorder(), get())
+	// A goroutine that the handler left behind may still spend.
+	if err := httplimit.Spend(kept, "ip", 100); err != nil {
+		t.Fatal(err)
+	}
+	if w := serveRequest(m, get()); w.Code != http.StatusTooManyRequests {
+		t.Errorf("the next request: got %d, want 429", w.Code)
+	}
+}
+
+func TestCountStatusGivesBackWhatWasSpentToo(t *testing.T) {
+	rule := ip(limiter.PerHour(100))
+	rule.CountStatus = func(status int) bool { return status >= 400 }
+	m := mustNew(t, httplimit.Config{Expose: true, Rules: []httplimit.Rule{rule}})
+	m.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if err := httplimit.Spend(r.Context(), "ip", 30); err != nil {
+			t.Error(err)
+		}
+	})).ServeHTTP(httptest.NewRecorder(), get())
+	if got := remaining(t, m, "ip"); got != 100 {
+		t.Errorf("remaining: got %d, want 100", got)
+	}
+}

@@ -1,0 +1,102 @@
+package httplimit
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// Verdict is what one rule says of one request.
+type Verdict struct {
+	Rule  string        // its name
+	Limit limiter.Limit // the limit that held
+	Cost  int64         // what the request was to spend
+	limiter.Decision
+}
+
+// Denial is a refusal: what a custom answer is made from. It owns its Rules and may be kept.
+type Denial struct {
+	// Status is 429, or 503 where a rule with FailClosed applies and the store cannot decide, or 499 where the
+	// client left before a decision: then nothing needs to be answered.
+	Status int
+	// RetryAfter is how long until the request can pass if nobody else spends anything: the longest wait of
+	// the violated rules, [limiter.Never] if one of them can never allow it. With 503, when to try again.
+	RetryAfter time.Duration
+	// Rules are the violated rules, none of them Private; with 503 the rules with FailClosed.
+	Rules []Verdict
+}
+
+// statusClientClosed is what nginx logs for a client that left before the answer; it never reaches a wire.
+const statusClientClosed = 499
+
+const (
+	problemQuota    = "https://iana.org/assignments/http-problem-types#quota-exceeded"
+	problemCapacity = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"
+)
+
+// ServeHTTP writes the default answer: a problem document (RFC 9457) with the types of
+// draft-ietf-httpapi-ratelimit-headers-11, section 5. The header fields of the refusal are not its work: they are
+// set before Config.OnDeny is called.
+func (d Denial) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if d.Status == statusClientClosed {
+		return
+	}
+	h := w.Header()
+	h["Content-Type"] = []string{"application/problem+json"}
+	if unreadBody(r) {
+		// Otherwise net/http reads up to 256 KiB of it before it sends the refusal, at the client's pace.
+		h.Set("Connection", "close")
+	}
+	w.WriteHeader(d.Status)
+	if r.Method == http.MethodHead {
+		return
+	}
+	body := bodies.Get().(*[]byte)
+	defer bodies.Put(body)
+	*body = d.appendProblem((*body)[:0])
+	_, _ = w.Write(*body) // a client that has left is no fault of ours
+}
+
+// bodies keeps buffers for answers: refusals come in floods.
+var bodies = sync.Pool{New: func() any { return new([]byte) }}
+
+// unreadBody tells whether the server would wait for much of the request's body.
+func unreadBody(r *http.Request) bool {
+	const little = 64 << 10
+	return r.ProtoMajor == 1 && (r.ContentLength < 0 || r.ContentLength > little)
+}
+
+// MarshalJSON returns the problem document that ServeHTTP writes.
+func (d Denial) MarshalJSON() ([]byte, error) { return d.appendProblem(nil), nil }
+
+func (d Denial) appendProblem(b []byte) []byte {
+	kind, title := problemQuota, "Request cannot be satisfied as assigned quota has been exceeded"
+	if d.Status == http.StatusServiceUnavailable {
+		kind, title = problemCapacity, "Request cannot be satisfied due to temporary server capacity constraints"
+	}
+	b = append(append(b, `{"type":"`...), kind...)
+	b = append(append(b, `","title":"`...), title...)
+	b = strconv.AppendInt(append(b, `","status":`...), int64(d.Status), 10)
+	b = append(b, `,"violated-policies":[`...)
+	for i, v := range d.Rules {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendJSON(b, v.Rule)
+	}
+	return append(b, `]}`...)
+}
+
+// appendJSON writes a string. Rule names seldom need an escape, and then this saves two allocations a refusal.
+func appendJSON(b []byte, s string) []byte {
+	if printable(s) && !strings.ContainsAny(s, `"\<>&`) {
+		return append(append(append(b, '"'), s...), '"')
+	}
+	escaped, _ := json.Marshal(s) // a string always has a JSON form
+	return append(b, escaped...)
+}

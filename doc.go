@@ -1,0 +1,43 @@
+// Package httplimit limits how often each client may call an HTTP service. It is net/http middleware over a sliding
+// window that is counted in memory, in Redis or in memcached:
+//
+//	limit := httplimit.PerIP(100, time.Minute)
+//	http.ListenAndServe(":8080", limit(mux))
+//
+// A client above its limit gets 429 with a Retry-After that is true: after that many seconds the same request passes,
+// if nobody else spends the client's quota. Every answer tells where the client stands, in the RateLimit fields of
+// draft-ietf-httpapi-ratelimit-headers-11. What is refused costs the client nothing.
+//
+// [New] takes a [Config] of rules. A [Rule] says who is counted ([Key]), how much each may spend ([limiter.Limit]), and
+// what happens on a bad day. All rules of a request are decided in one step, and a request that any of them refuses
+// spends nothing of the others.
+//
+// # What decides whether a limit holds in production
+//
+// The key. A limit is worth as much as the identity that it counts by. [ClientIP] without arguments is the address of
+// the socket peer, which nobody can forge but which is that of the load balancer where there is one: name the load
+// balancer's networks, and the address is read from X-Forwarded-For as far as trusted proxies wrote it. A token is an
+// identity only after it was verified: limit by address before authentication, by user behind it. Keys of secrets
+// ([BearerToken], [APIKey], [Cookie], [Secret]) are stored as hashes.
+//
+// The store. With one process the in-memory default is exact and takes no round trip. Behind a load balancer each
+// process would count for itself, so ten of them admit ten times the limit: use redisstore, which decides in one atomic
+// script on the server's clock, or memcachestore. Only Config.Store changes.
+//
+// The store's bad day. Each rule chooses: count in this process with its share of the limit ([FailLocal], the default),
+// let pass ([FailOpen]), or answer 503 ([FailClosed]). A store that is down costs its time-out for a few requests and then
+// next to nothing. [Middleware.Health] tells a readiness page.
+//
+// # Where to put it
+//
+// From the outside in: recover from panics, log, CORS, limit by address, authenticate, limit by user, mux. A limiter
+// outside of CORS answers browsers with errors that their scripts cannot read; list [HeaderStyle.Names] in
+// Access-Control-Expose-Headers so that they can read the fields.
+//
+// # Frameworks
+//
+// chi and every router that takes net/http middleware use [Middleware.Handler]. Gin, Echo and Fiber have adapters of their
+// own below adapters/. Any other router can be served with [Middleware.Check], which decides and writes nothing.
+//
+// [limiter.Limit]: https://pkg.go.dev/github.com/httplimit/httplimit/limiter#Limit
+package httplimit

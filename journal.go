@@ -1,0 +1,77 @@
+package httplimit
+
+import (
+	"log/slog"
+	"sync"
+	"sync/atomic"
+)
+
+// journal is the middleware's log: what repeats is written once. It outlives a Reconfigure, with the state of the
+// rules in it. Safe for concurrent use.
+type journal struct {
+	logger atomic.Pointer[slog.Logger] // nil: slog.Default()
+
+	mu    sync.Mutex
+	said  map[topic]map[string]bool // texts by topic
+	rules map[string]*health
+}
+
+// topic is what a repeated message is about.
+type topic struct{ rule, what string }
+
+// maxTexts bounds what one topic may write: a client can influence the text of an error, and must neither fill the log
+// nor keep the other topics out of it.
+const maxTexts = 16
+
+func newJournal() *journal {
+	return &journal{said: make(map[topic]map[string]bool), rules: make(map[string]*health)}
+}
+
+func (j *journal) log() *slog.Logger {
+	if l := j.logger.Load(); l != nil {
+		return l
+	}
+	return slog.Default()
+}
+
+// first tells whether it is the first time that this is said.
+func (j *journal) first(about topic, text string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	texts := j.said[about]
+	if texts == nil {
+		texts = make(map[string]bool)
+		j.said[about] = texts
+	}
+	if texts[text] || len(texts) >= maxTexts {
+		return false
+	}
+	texts[text] = true
+	return true
+}
+
+// once writes a fault of a function in a rule, once per cause.
+func (j *journal) once(rule, what string, cause error) {
+	if j.first(topic{rule, what}, cause.Error()) {
+		j.log().Warn("httplimit: "+what, "rule", rule, "cause", cause)
+	}
+}
+
+// warn writes a warning about the configuration, once per code.
+func (j *journal) warn(code, message string) {
+	if j.first(topic{what: code}, "") {
+		j.log().Warn("httplimit: "+message, "code", code)
+	}
+}
+
+// health returns the state of a rule, the same one for as long as the journal lives.
+func (j *journal) health(rule string) *health {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	h := j.rules[rule]
+	if h == nil {
+		h = &health{}
+		j.rules[rule] = h
+	}
+	return h
+}

@@ -1,0 +1,175 @@
+package httplimit
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/felixge/httpsnoop"
+	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/memstore"
+)
+
+// Middleware limits requests by the rules of its Config. Make one with [New]; the zero Middleware lets everything
+// pass. It is safe for concurrent use, starts no goroutine and needs no closing.
+type Middleware struct {
+	settings atomic.Pointer[settings]
+	journal  *journal
+	local    func() limiter.Store // counts while the store is away; made when first needed
+	changing sync.Mutex           // one Reconfigure at a time
+}
+
+// New makes a Middleware of cfg. The error joins every fault as a [*ConfigError] each.
+func New(cfg Config) (*Middleware, error) {
+	store := cfg.Store
+	if store == nil {
+		var err error
+		if store, err = memstore.New(memstore.Config{}); err != nil {
+			return nil, err
+		}
+	}
+	m := &Middleware{journal: newJournal(), local: sync.OnceValue(newLocalStore)}
+	if err := m.configure(cfg, store); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// newLocalStore is a memstore with room for its default number of keys.
+func newLocalStore() limiter.Store {
+	store, err := memstore.New(memstore.Config{})
+	if err != nil {
+		return failing{err} // its zero Config is valid, so never
+	}
+	return store
+}
+
+// Reconfigure replaces the configuration as a whole, also under load: each request is decided and settled by one of
+// them. On an error the old one stays in force. A nil Store keeps the present one.
+//
+// A counter goes on where it is, whatever its new Limit: it starts anew only if its Namespace, rule name, Algorithm,
+// Window, KeySecret or Store is new.
+func (m *Middleware) Reconfigure(cfg Config) error {
+	m.changing.Lock()
+	defer m.changing.Unlock()
+	old := m.settings.Load()
+	if old == nil {
+		return &ConfigError{Field: "Middleware", Reason: "it was not made by New, want New(cfg)"}
+	}
+	store := cfg.Store
+	if store == nil {
+		store = old.store
+	}
+	return m.configure(cfg, store)
+}
+
+func (m *Middleware) configure(cfg Config, store limiter.Store) error {
+	s, err := cfg.compile(store, m.journal)
+	if err != nil {
+		return err
+	}
+	m.journal.logger.Store(cfg.Logger)
+	m.settings.Store(s)
+	return nil
+}
+
+// PerIP limits each client address to n requests per window, counted in memory over a sliding window: one line of
+// protection. The address is that of the socket peer, IPv6 by its /64; behind a proxy use [New] with [ClientIP] and
+// the proxy's addresses. It panics if the limit is invalid.
+func PerIP(n int64, window time.Duration) func(http.Handler) http.Handler {
+	m, err := New(Config{Rules: []Rule{{Name: "ip", Key: ClientIP(), Limit: limiter.Per(n, window)}}})
+	if err != nil {
+		panic(err)
+	}
+	return m.Handler
+}
+
+// Handler returns a handler that calls next for requests within the limits and answers the others. Fields are set
+// before next is called, so that they are there whatever next does; note that [net/http/httputil.ReverseProxy] drops
+// them when its backend sends a 1xx answer.
+//
+// The ResponseWriter is wrapped only where a rule has CountStatus, and keeps the interfaces that it has.
+func (m *Middleware) Handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		o := outcomes.Get().(*Outcome)
+		o.request.r = r
+		o.check(m, &o.request)
+		o.wire.writeTo(w.Header())
+		if o.status != 0 {
+			o.refuse(w, r)
+			return
+		}
+		if o.ledger != nil {
+			r = r.WithContext(o.Context())
+		}
+		if o.counting() {
+			o.serveCounted(next, w, r)
+			return
+		}
+		o.Settle(http.StatusOK) // nothing depends on the status
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (o *Outcome) refuse(w http.ResponseWriter, r *http.Request) {
+	defer o.Settle(o.status)
+	if onDeny := o.s.onDeny; onDeny != nil && o.status != statusClientClosed {
+		onDeny(w, r, o.denial(nil))
+		return
+	}
+	d := o.denial(o.verdicts) // borrowed: nobody else sees this Denial
+	o.verdicts = d.Rules
+	d.ServeHTTP(w, r)
+}
+
+// serveCounted calls next and settles with the status of its answer: at its return, or when it takes the connection
+// over.
+func (o *Outcome) serveCounted(next http.Handler, w http.ResponseWriter, r *http.Request) {
+	status, returned := 0, false
+	settle := sync.OnceFunc(func() { o.Settle(status) })
+	wrote := func(code int) {
+		if status == 0 && (code >= http.StatusOK || code == http.StatusSwitchingProtocols) {
+			status = code
+		}
+	}
+	defer func() {
+		switch {
+		case !returned:
+			status = http.StatusInternalServerError // a panic, on its way to net/http
+		case status == 0 && r.Context().Err() != nil:
+			status = statusClientClosed
+		case status == 0:
+			status = http.StatusOK
+		}
+		settle()
+	}()
+	next.ServeHTTP(httpsnoop.Wrap(w, httpsnoop.Hooks{
+		WriteHeader: func(f httpsnoop.WriteHeaderFunc) httpsnoop.WriteHeaderFunc {
+			return func(code int) { wrote(code); f(code) }
+		},
+		Write: func(f httpsnoop.WriteFunc) httpsnoop.WriteFunc {
+			return func(b []byte) (int, error) { wrote(http.StatusOK); return f(b) }
+		},
+		ReadFrom: func(f httpsnoop.ReadFromFunc) httpsnoop.ReadFromFunc {
+			return func(src io.Reader) (int64, error) { wrote(http.StatusOK); return f(src) }
+		},
+		Flush: func(f httpsnoop.FlushFunc) httpsnoop.FlushFunc {
+			return func() { wrote(http.StatusOK); f() }
+		},
+		Hijack: func(f httpsnoop.HijackFunc) httpsnoop.HijackFunc {
+			return func() (net.Conn, *bufio.ReadWriter, error) {
+				conn, rw, err := f()
+				if err == nil {
+					wrote(http.StatusSwitchingProtocols)
+					settle()
+				}
+				return conn, rw, err
+			}
+		},
+	}), r)
+	returned = true
+}

@@ -1,0 +1,57 @@
+package httplimit
+
+import "time"
+
+// Observer is told of decisions, for metrics and logs. It is called in the request's goroutine and by many requests at
+// once, so it should be quick. It never sees a key.
+type Observer interface {
+	// Observe is called once for each rule that applied to a request.
+	Observe(Observation)
+}
+
+// Observation is what one rule did to one request.
+type Observation struct {
+	Rule   string
+	Result Result
+	Source Source
+	// Cost is what the request was to spend.
+	Cost int64
+	// Store is how long the store took to decide all rules of the request together.
+	Store time.Duration
+}
+
+// Result is what became of a request by one rule.
+type Result uint8
+
+const (
+	Allowed       Result = iota // by this rule; another one may have refused the request
+	Refused                     // 429
+	ShadowRefused               // would have been refused were the rule not on trial
+	Open                        // let pass undecided: the store was away, the policy is FailOpen
+	Closed                      // 503: the store was away, the policy is FailClosed
+)
+
+// String returns a name that is fit for a metric's label.
+func (r Result) String() string {
+	return name(int(r), "allowed", "refused", "shadow-refused", "open", "closed")
+}
+
+// Source is who decided.
+type Source uint8
+
+const (
+	FromStore Source = iota // the store
+	FromCache               // the store's deny cache, without a trip
+	FromLocal               // this process, by FailLocal
+	FromNone                // nobody: Result is Open or Closed
+)
+
+// String returns a name that is fit for a metric's label.
+func (s Source) String() string { return name(int(s), "store", "cache", "local", "none") }
+
+func name(i int, names ...string) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return "unknown"
+}

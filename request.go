@@ -1,0 +1,47 @@
+package httplimit
+
+import (
+	"context"
+	"net/http"
+)
+
+// Request is what the middleware needs to know of a request. [HTTPRequest] makes one of net/http's; adapters for
+// other frameworks bring their own. It is used by one goroutine, until [Middleware.Check] returns.
+type Request interface {
+	// Context ends when the client has left.
+	Context() context.Context
+	// Method is the request method, such as "GET".
+	Method() string
+	// RemoteAddr is the address of the socket peer as net/http writes it: "192.0.2.7:1234".
+	RemoteAddr() string
+	// Values returns all lines of a header field, in order, safe to keep after the request. The name may be
+	// spelled in any case.
+	Values(header string) []string
+	// Route is the pattern that matched the request, "" if it is not known (yet).
+	Route() string
+	// HTTP returns the request in net/http's form, for functions that the team wrote: a KeyFunc, When, Cost or
+	// LimitFunc. It is only called for those, so an adapter builds it on the first call.
+	HTTP() *http.Request
+}
+
+// HTTPRequest returns r as a [Request]. Its Route is r.Pattern, which a mux sets before it calls a handler.
+func HTTPRequest(r *http.Request) Request { return &httpRequest{r} }
+
+type httpRequest struct{ r *http.Request }
+
+func (h *httpRequest) Context() context.Context      { return h.r.Context() }
+func (h *httpRequest) Method() string                { return h.r.Method }
+func (h *httpRequest) RemoteAddr() string            { return h.r.RemoteAddr }
+func (h *httpRequest) Values(header string) []string { return h.r.Header.Values(header) }
+func (h *httpRequest) Route() string                 { return h.r.Pattern }
+func (h *httpRequest) HTTP() *http.Request           { return h.r }
+
+// preflight tells whether r is a CORS preflight: an OPTIONS request alone is not.
+func preflight(r Request) bool {
+	return r.Method() == http.MethodOptions && has(r, "Origin") && has(r, "Access-Control-Request-Method")
+}
+
+func has(r Request, header string) bool {
+	values := r.Values(header)
+	return len(values) > 0 && values[0] != ""
+}

@@ -1,0 +1,165 @@
+package httplimit
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// Rule limits what one kind of client may do. A request is refused if any rule that applies to it is violated,
+// and then spends nothing of the others.
+//
+// Functions of a Rule are called by many requests at once. What one of them panics with passes through to net/http.
+type Rule struct {
+	// Name is 1 to 64 characters from 0x20 to 0x7E. Clients see it in header fields and refusals, operators in
+	// logs and metrics.
+	Name string
+	// Key tells who is counted. Required.
+	Key Key
+	// NoKey counts the requests that lack the identity that Key looks for, apart from those that have one. Nil
+	// means by the address of the socket peer, so nobody gets past a rule by leaving a header out.
+	NoKey Key
+	// Limit is how much each key may spend. Required.
+	Limit limiter.Limit
+	// LimitFunc, if set, may replace Limit for one request, by the plan of a tenant for example. After
+	// [ErrSkip] the rule does not apply; on any other error Limit holds, logged once per cause.
+	LimitFunc func(*http.Request) (limiter.Limit, error)
+	// Cost is how many units a request spends; nil means 1. After [ErrSkip] the rule does not apply; on any
+	// other error, and below 0, it is 1, logged once per cause.
+	Cost func(*http.Request) (int64, error)
+	// When tells whether the rule applies to a request; nil means to every one.
+	When func(*http.Request) bool
+	// CountStatus, if set, is asked with the status of the answer when the handler has returned. If it says
+	// false, what the request spent is given back: so only failed logins count, or only successes.
+	CountStatus func(status int) bool
+	// Failure says what happens when the store cannot decide; zero means FailLocal.
+	Failure FailurePolicy
+	// Shadow decides and reports but never refuses, and writes no field: a rule on trial.
+	Shadow bool
+	// Private rules are enforced but never named in fields or bodies. Set it on limits by an identity that
+	// the client has not proved, such as the user name of a login attempt, so that nobody reads the usage of
+	// somebody else.
+	Private bool
+}
+
+// ErrSkip from a [KeyFunc], LimitFunc or Cost says that the rule does not apply to this request.
+var ErrSkip = errors.New("httplimit: this rule does not apply to this request")
+
+// rule is a Rule made ready.
+type rule struct {
+	Rule
+	name    string
+	scope   string
+	keys    *keyring
+	policy  string // member of RateLimit-Policy for the rule's own Limit
+	checker limiter.Checker
+	health  *health
+}
+
+const maxName = 64
+
+func (r Rule) compile(field string, cfg Config, s *settings, f *faults) rule {
+	if r.Name == "" || len(r.Name) > maxName || !printable(r.Name) {
+		f.add(field+".Name", "%q is not 1 to %d characters from 0x20 to 0x7E", r.Name, maxName)
+	}
+	checker, _ := s.store.(limiter.Checker)
+	c := rule{Rule: r, name: r.Name, scope: cfg.Namespace + "/" + r.Name, checker: checker, health: s.log.health(r.Name)}
+	if err := c.check(r.Limit); err != nil {
+		f.add(field+".Limit", "%v", err)
+	}
+	if r.Failure > FailClosed {
+		f.add(field+".Failure", "%d is no policy, want FailLocal, FailOpen or FailClosed", r.Failure)
+	}
+	keys, keyFaults := compileKey(field+".Key", field+".NoKey", r.Key, r.NoKey, cfg.KeySecret, s.log.warn)
+	for _, fault := range keyFaults {
+		*f = append(*f, fault)
+	}
+	c.keys = keys
+	c.policy = string(appendPolicy(nil, r.Name, r.Limit))
+	return c
+}
+
+// check tells whether l is valid and the store can run it.
+func (r *rule) check(l limiter.Limit) error {
+	if err := l.Validate(); err != nil {
+		return err
+	}
+	if r.checker != nil {
+		return r.checker.Check(l)
+	}
+	return nil
+}
+
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] > 0x7E {
+			return false
+		}
+	}
+	return true
+}
+
+// charge makes the rule's charge for a request. applies is false where the rule has nothing to do with it.
+func (r *rule) charge(req Request, log *journal) (c limiter.Charge, applies bool) {
+	if r.When != nil && !r.When(req.HTTP()) {
+		return c, false
+	}
+	key, skip, cause := r.keys.find(req)
+	if skip {
+		return c, false
+	}
+	if cause != nil {
+		log.once(r.name, "Key failed, NoKey decides", cause)
+	}
+	limit, applies := r.limitFor(req, log)
+	if !applies {
+		return c, false
+	}
+	cost, applies := r.costOf(req, log)
+	if !applies {
+		return c, false
+	}
+	mode := limiter.Enforce
+	if r.Shadow {
+		mode = limiter.Observe
+	}
+	return limiter.Charge{Scope: r.scope, Key: key, Limit: limit, Cost: cost, Mode: mode}, true
+}
+
+func (r *rule) limitFor(req Request, log *journal) (l limiter.Limit, applies bool) {
+	if r.LimitFunc == nil {
+		return r.Limit, true
+	}
+	l, err := r.LimitFunc(req.HTTP())
+	if errors.Is(err, ErrSkip) {
+		return l, false
+	}
+	if err == nil && l != r.Limit {
+		err = r.check(l)
+	}
+	if err != nil {
+		log.once(r.name, "LimitFunc failed, the rule's Limit holds", err)
+		return r.Limit, true
+	}
+	return l, true
+}
+
+func (r *rule) costOf(req Request, log *journal) (cost int64, applies bool) {
+	if r.Cost == nil {
+		return 1, true
+	}
+	cost, err := r.Cost(req.HTTP())
+	if errors.Is(err, ErrSkip) {
+		return 0, false
+	}
+	if err == nil && cost < 0 {
+		err = fmt.Errorf("a cost of %d, want 0 or more", cost)
+	}
+	if err != nil {
+		log.once(r.name, "Cost failed, the request costs 1", err)
+		return 1, true
+	}
+	return cost, true
+}
