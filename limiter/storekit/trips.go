@@ -31,7 +31,7 @@ func NewTrips(most int) *Trips {
 
 // Run calls trip in a goroutine of its own and waits for it, for timeout and for ctx, whichever is first. The
 // trip's context has ctx's values and ends with the timeout, not with ctx: a trip that has begun is better finished
-// than broken off with an unknown outcome. The error is nil when trip has returned, else
+// than broken off with an unknown outcome. The error is what trip returned, or
 //
 //   - ctx's own error if ctx ended first,
 //   - one that wraps [context.DeadlineExceeded] if the time was over,
@@ -39,7 +39,7 @@ func NewTrips(most int) *Trips {
 //   - what trip panicked with.
 //
 // When ctx or the time ended, trip may still be running: it must touch nothing then that belongs to the caller.
-func (t *Trips) Run(ctx context.Context, timeout time.Duration, trip func(context.Context)) error {
+func (t *Trips) Run(ctx context.Context, timeout time.Duration, trip func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (t *Trips) Run(ctx context.Context, timeout time.Duration, trip func(contex
 }
 
 // run turns a panic into an error: in a goroutine that nobody else owns it would end the process.
-func (t *Trips) run(ctx context.Context, cancel context.CancelFunc, trip func(context.Context), done chan<- error) {
+func (t *Trips) run(ctx context.Context, cancel context.CancelFunc, trip func(context.Context) error, done chan<- error) {
 	err := errExited
 	defer func() {
 		if p := recover(); p != nil {
@@ -78,6 +78,5 @@ func (t *Trips) run(ctx context.Context, cancel context.CancelFunc, trip func(co
 		done <- err // before its context ends, or the caller could take a trip that returned for one that did not
 		cancel()
 	}()
-	trip(ctx)
-	err = nil
+	err = trip(ctx)
 }
