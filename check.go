@@ -95,6 +95,9 @@ func (o *Outcome) judged(taken bool) {
 		it := &o.items[i]
 		it.rule.health.succeeded(o.m.journal, it.rule)
 		it.spent = taken && o.charges[i].Allowed
+		if it.rule.Shadow && !o.charges[i].Allowed {
+			it.rule.trial.refuse(o.m.journal, it.rule.name)
+		}
 		if !taken && o.charges[i].At == 0 {
 			it.source = FromCache
 		}

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // journal is the middleware's log: what repeats is written once. It outlives a Reconfigure, with the state of the
@@ -74,4 +75,22 @@ func (j *journal) health(rule string) *health {
 		j.rules[rule] = h
 	}
 	return h
+}
+
+// trial counts what a Shadow rule would have refused, and writes a line about it now and then.
+type trial struct {
+	due     atomic.Int64 // when the next line may be written, Unix nanoseconds
+	refused atomic.Int64 // since the last line
+}
+
+// trialEvery is how often a rule on trial may write: often enough to watch it, too seldom for a flood to fill the log.
+const trialEvery = time.Minute
+
+func (t *trial) refuse(j *journal, rule string) {
+	t.refused.Add(1)
+	now, due := time.Now().UnixNano(), t.due.Load()
+	if now < due || !t.due.CompareAndSwap(due, now+int64(trialEvery)) {
+		return
+	}
+	j.log().Info("httplimit: a rule on trial would have refused", "rule", rule, "requests", t.refused.Swap(0))
 }

@@ -203,6 +203,26 @@ func TestShadowNeverRefusesAndPrivateIsNeverNamed(t *testing.T) {
 	}
 }
 
+func TestShadowRefusalsAreLoggedNowAndThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		m := mustNew(t, httplimit.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Rules: []httplimit.Rule{
+			{Name: "trial", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1), Shadow: true},
+		}})
+		for range 10 {
+			serve(m, "192.0.2.7:1")
+		}
+		if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "rule=trial requests=1") {
+			t.Errorf("after 9 would-be refusals: log %q, want one line about the first", got)
+		}
+		time.Sleep(time.Minute)
+		serve(m, "192.0.2.7:1")
+		if got := log.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "requests=9") {
+			t.Errorf("a minute later: log %q, want a second line about the 9 since", got)
+		}
+	})
+}
+
 func TestFaultyFunctionsAreLoggedOncePerCauseAndNeverShown(t *testing.T) {
 	var log bytes.Buffer
 	var mu sync.Mutex

@@ -36,7 +36,8 @@ type Rule struct {
 	CountStatus func(status int) bool
 	// Failure says what happens when the store cannot decide; zero means FailLocal.
 	Failure FailurePolicy
-	// Shadow decides and reports but never refuses, and writes no field: a rule on trial.
+	// Shadow decides and reports but never refuses, and writes no field: a rule on trial. What it would have
+	// refused is counted in the log, a line a minute at most, and told to the Observer.
 	Shadow bool
 	// Private rules are enforced but never named in fields or bodies. Set it on limits by an identity that
 	// the client has not proved, such as the user name of a login attempt, so that nobody reads the usage of
@@ -56,6 +57,7 @@ type rule struct {
 	policy  string // member of RateLimit-Policy for the rule's own Limit
 	checker limiter.Checker
 	health  *health
+	trial   *trial // of a Shadow rule
 }
 
 const maxName = 64
@@ -65,7 +67,7 @@ func (r Rule) compile(field string, cfg Config, s *settings, f *faults) rule {
 		f.add(field+".Name", "%q is not 1 to %d characters from 0x20 to 0x7E", r.Name, maxName)
 	}
 	checker, _ := s.store.(limiter.Checker)
-	c := rule{Rule: r, name: r.Name, scope: cfg.Namespace + "/" + r.Name, checker: checker, health: s.log.health(r.Name)}
+	c := rule{Rule: r, name: r.Name, scope: cfg.Namespace + "/" + r.Name, checker: checker, health: s.log.health(r.Name), trial: &trial{}}
 	if err := c.check(r.Limit); err != nil {
 		f.add(field+".Limit", "%v", err)
 	}

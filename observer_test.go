@@ -1,0 +1,64 @@
+package httplimit_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/httplimit/httplimit"
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// recorder is an Observer that writes down what it is told.
+type recorder struct{ seen []string }
+
+func (r *recorder) Observe(o httplimit.Observation) {
+	if o.Store < 0 {
+		panic("a negative duration")
+	}
+	r.seen = append(r.seen, fmt.Sprintf("%s %v by %v costs %d", o.Rule, o.Result, o.Source, o.Cost))
+}
+
+func TestObserver(t *testing.T) {
+	rules := func(policy httplimit.FailurePolicy) []httplimit.Rule {
+		return []httplimit.Rule{
+			{Name: "a", Key: httplimit.Everyone(), Limit: limiter.PerHour(5), Failure: policy, Cost: func(*http.Request) (int64, error) { return 3, nil }},
+			{Name: "b", Key: httplimit.Everyone(), Limit: limiter.PerHour(5), Failure: httplimit.FailOpen, Shadow: true},
+		}
+	}
+	refuse := func(scope string, at int64) func(*limiter.Charge) {
+		return func(c *limiter.Charge) {
+			if strings.HasSuffix(c.Scope, scope) {
+				c.Decision = limiter.Decision{RetryAfter: time.Second}
+			}
+			c.At = at
+		}
+	}
+	tests := map[string]struct {
+		store  *scripted
+		policy httplimit.FailurePolicy
+		want   []string
+	}{
+		"allowed":                  {&scripted{}, 0, []string{"a allowed by store costs 3", "b allowed by store costs 1"}},
+		"refused":                  {&scripted{answer: refuse("a", 1)}, 0, []string{"a refused by store costs 3", "b allowed by store costs 1"}},
+		"refused on trial":         {&scripted{answer: refuse("b", 1)}, 0, []string{"a allowed by store costs 3", "b shadow-refused by store costs 1"}},
+		"refused by a cache":       {&scripted{answer: refuse("a", 0)}, 0, []string{"a refused by cache costs 3", "b allowed by cache costs 1"}},
+		"store down, fail local":   {&scripted{err: errDown}, httplimit.FailLocal, []string{"a allowed by local costs 3", "b open by none costs 1"}},
+		"store down, fail open":    {&scripted{err: errDown}, httplimit.FailOpen, []string{"a open by none costs 3", "b open by none costs 1"}},
+		"store down, fail closed":  {&scripted{err: errDown}, httplimit.FailClosed, []string{"a closed by none costs 3", "b open by none costs 1"}},
+		"a charge beyond the rest": {&scripted{answer: refuse("", 7)}, 0, []string{"a refused by store costs 3", "b shadow-refused by store costs 1"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var seen recorder
+			m := mustNew(t, httplimit.Config{Store: tt.store, Rules: rules(tt.policy), Observer: &seen})
+			serve(m, "192.0.2.7:1")
+			if !slices.Equal(seen.seen, tt.want) {
+				t.Errorf("observed:\n got %q\nwant %q", seen.seen, tt.want)
+			}
+		})
+	}
+}
