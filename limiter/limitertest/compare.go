@@ -1,0 +1,118 @@
+package limitertest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// answer is what Take makes of a batch.
+type answer struct {
+	charges []limiter.Charge
+	taken   bool
+}
+
+// refusal is a charge as far as a store that remembers refusals may tell it from others.
+type refusal struct {
+	counter counter
+	limit   limiter.Limit
+	cost    int64
+}
+
+func refusalOf(c *limiter.Charge) refusal { return refusal{counterOf(c), c.Limit, c.Cost} }
+
+// compare fails the case if the store's answer is not the oracle's.
+func (s *subject) compare(asked []limiter.Charge, got, want answer) {
+	s.Helper()
+	if got.taken != want.taken {
+		s.Fatalf("taken is %t, want %t:\n got %v\nwant %v", got.taken, want.taken, batch(got.charges), batch(want.charges))
+	}
+	for i := range asked {
+		g := got.charges[i]
+		g.State, g.Decision = asked[i].State, asked[i].Decision
+		if g != asked[i] {
+			s.Fatalf("charge %d: Take changed what only the caller fills in:\n got %v\nwant %v", i, describe(&g), describe(&asked[i]))
+		}
+	}
+	if s.fromMemory(got, want) {
+		return
+	}
+	for i := range asked {
+		if g, w := &got.charges[i], &want.charges[i]; g.State != w.State || g.Decision != w.Decision {
+			s.Fatalf("charge %d of\n%v\n got %v\nwant %v", i, batch(asked), describe(g), describe(w))
+		}
+	}
+}
+
+// remember notes what was refused, for fromMemory.
+func (s *subject) remember(charges []limiter.Charge, taken bool) {
+	for i := range charges {
+		c := &charges[i]
+		if id := refusalOf(c); !taken && c.Mode == limiter.Enforce && !c.Allowed {
+			s.refused[id] = max(s.refused[id], c.RetryAfter)
+		}
+	}
+}
+
+// fromMemory tells whether a refusal may have been answered without a look at the counters: it holds a charge that
+// was refused before and would be again, and all others are such charges or were not judged.
+func (s *subject) fromMemory(got, want answer) bool {
+	if got.taken {
+		return false
+	}
+	remembered := false
+	for i := range got.charges {
+		g, w := &got.charges[i], &want.charges[i]
+		told, before := s.refused[refusalOf(g)]
+		switch {
+		case before && g.Mode == limiter.Enforce && !w.Allowed && !g.Allowed && g.RetryAfter > 0 && g.RetryAfter <= told:
+			remembered = true
+		case g.Decision != limiter.Decision{Allowed: true}:
+			return false
+		}
+	}
+	return remembered
+}
+
+// batch prints charges, one a line.
+type batch []limiter.Charge
+
+func (b batch) String() string {
+	if len(b) == 0 {
+		return "  no charges"
+	}
+	lines := make([]string, len(b))
+	for i := range b {
+		lines[i] = "  " + describe(&b[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+func describe(c *limiter.Charge) string {
+	return fmt.Sprintf("{%s %d of %v on %.40q/%.40q; at %d current %d previous %d; allowed %t remaining %d retry %s reset %s}",
+		modeName(c.Mode), c.Cost, c.Limit, c.Scope, c.Key, c.At, c.Current, c.Previous,
+		c.Allowed, c.Remaining, wait(c.RetryAfter), wait(c.ResetAfter))
+}
+
+func wait(d time.Duration) string {
+	if d == limiter.Never {
+		return "never"
+	}
+	return d.String()
+}
+
+func modeName(m limiter.Mode) string {
+	switch m {
+	case limiter.Enforce:
+		return "enforce"
+	case limiter.Observe:
+		return "observe"
+	case limiter.Look:
+		return "look"
+	case limiter.Force:
+		return "force"
+	}
+	return fmt.Sprintf("Mode(%d)", uint8(m))
+}

@@ -1,0 +1,108 @@
+package limitertest
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// callers is how many goroutines meet on a key.
+const callers = 64
+
+// together runs call in as many goroutines as there are callers, all at once, and waits for them.
+func together(call func(caller int)) {
+	var ready, done sync.WaitGroup
+	start := make(chan struct{})
+	for i := range callers {
+		ready.Add(1)
+		done.Go(func() {
+			ready.Done()
+			<-start
+			call(i)
+		})
+	}
+	ready.Wait()
+	close(start)
+	done.Wait()
+}
+
+// rush takes batches from many goroutines, each caller times over, and returns how many were taken.
+func (s *subject) rush(times int, charges func(caller int) []limiter.Charge) int64 {
+	s.Helper()
+	var taken atomic.Int64
+	together(func(caller int) {
+		for range times {
+			ok, err := s.Store.Take(s.Context(), charges(caller))
+			if err != nil {
+				s.Errorf("Take by one of %d callers: %v", callers, err)
+				return
+			}
+			if ok {
+				taken.Add(1)
+			}
+		}
+	})
+	return taken.Load()
+}
+
+// wantHeld compares what a counter holds, without the oracle.
+func (s *subject) wantHeld(want int64, c limiter.Charge) {
+	s.Helper()
+	if got := s.ask(as(limiter.Look, cost(0, c))); got.Current != want || got.Remaining != max(0, c.Limit.Requests-want) {
+		s.Errorf("%d units in use, %d left, want %d and %d", got.Current, got.Remaining, want, max(0, c.Limit.Requests-want))
+	}
+}
+
+func testManyCallers(s *subject) {
+	for name, limit := range map[string]int64{"one": 1, "few": 5, "some": 63, "many": 300} {
+		key := s.charge(name, limit, 1)
+		got := s.rush(8, func(int) []limiter.Charge { return []limiter.Charge{key} })
+		if got != limit {
+			s.Errorf("%d callers with %d tries were let in %d times, want %d", callers, callers*8, got, limit)
+		}
+		s.wantHeld(limit, key)
+	}
+}
+
+func testManyCallersOfTwoKeys(s *subject) {
+	few, many := s.charge("few", 40, 1), s.charge("many", 60, 1)
+	taken := s.rush(4, func(caller int) []limiter.Charge {
+		if caller%2 == 0 {
+			return []limiter.Charge{few, many}
+		}
+		return []limiter.Charge{many, few}
+	})
+	if taken > 40 {
+		s.Errorf("%d batches taken, want at most 40", taken)
+	}
+	s.wantHeld(taken, few)
+	s.wantHeld(taken, many)
+	// Batches that met may have refused each other. Now that it is quiet, the rest gets in.
+	for range 40 - taken {
+		if ok, err := s.Store.Take(s.Context(), []limiter.Charge{few, many}); !ok || err != nil {
+			s.Fatalf("batch below both limits: %t, %v, want true, nil", ok, err)
+		}
+	}
+	s.wantHeld(40, few)
+	s.wantHeld(40, many)
+}
+
+func testManyCallersGivingBack(s *subject) {
+	key := s.charge("key", 1000, 2)
+	together(func(int) {
+		for range 4 {
+			charges := []limiter.Charge{key}
+			if _, err := s.Store.Take(s.Context(), charges); err != nil {
+				s.Errorf("Take by one of %d callers: %v", callers, err)
+				return
+			}
+			charges[0].Cost = -1
+			if _, err := s.Store.Take(s.Context(), charges); err != nil {
+				s.Errorf("refund by one of %d callers: %v", callers, err)
+				return
+			}
+		}
+	})
+	s.wantHeld(callers*4, key)
+}

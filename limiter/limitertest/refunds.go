@@ -1,0 +1,143 @@
+package limitertest
+
+import (
+	"math"
+	"time"
+
+	"github.com/httplimit/httplimit/limiter"
+)
+
+func testRefund(s *subject) {
+	key := s.charge("key", 5, 0)
+	charged := s.pass(cost(5, key))[0]
+	s.pass(cost(-2, charged))
+	s.wantLeft(2, key)
+	s.pass(cost(-1, key))
+	s.wantLeft(3, key)
+	for _, tooMuch := range []int64{-4, -1 << 31, -1 << 53, -math.MaxInt64, math.MinInt64} {
+		s.pass(cost(tooMuch, charged))
+		s.wantLeft(5, key)
+		s.pass(cost(tooMuch, key))
+		s.wantLeft(5, key)
+		s.refuse(cost(6, key))
+		s.pass(cost(5, key))
+		s.refuse(cost(1, key))
+	}
+}
+
+func testRefundUnknown(s *subject) {
+	key := s.charge("key", 5, 0)
+	s.pass(cost(-3, key))
+	unknown := key
+	unknown.At = s.now()
+	s.pass(cost(-3, unknown))
+	s.pass(cost(-3, s.charge("another", 5, 0)), cost(2, key))
+	s.wantLeft(3, key)
+	s.pass(cost(3, key))
+	s.refuse(cost(1, key))
+}
+
+func testRefundInBatch(s *subject) {
+	key, full := s.charge("key", 5, 0), s.charge("full", 1, 1)
+	s.pass(cost(4, key), full)
+	s.refuse(cost(-3, key), full)
+	s.wantLeft(1, key)
+	s.refuse(full, cost(-3, key))
+	s.wantLeft(1, key)
+	s.pass(cost(-3, key), cost(4, key))
+	s.wantLeft(0, key)
+	s.pass(cost(-1, full), full, cost(-2, key))
+	s.wantLeft(2, key)
+	s.pass(cost(1, key), cost(-3, key), cost(4, key))
+	s.wantLeft(0, key)
+	s.pass(as(limiter.Observe, cost(-2, key)), as(limiter.Force, cost(-1, key)))
+	s.wantLeft(3, key)
+}
+
+func testRefundByState(s *subject) {
+	const window = time.Minute
+	key := limiter.Charge{Scope: "scope", Key: "key", Limit: s.per(100, window)}
+	for _, windows := range []time.Duration{0, 1, 2, 3} {
+		s.reset(key)
+		s.align(window)
+		s.Advance(window / 4)
+		late := s.pass(cost(40, key))[0]
+		s.Advance(windows * window)
+		s.take(cost(30, key))
+		s.pass(cost(-20, late))
+		s.wantMoment(key)
+		s.pass(cost(-25, late)) // more than is left of it
+		s.wantMoment(key)
+		s.Advance(window / 2)
+		s.wantMoment(key)
+		s.Advance(window)
+		s.wantMoment(key)
+	}
+}
+
+func testRefundWithoutState(s *subject) {
+	const window = time.Minute
+	key := limiter.Charge{Scope: "scope", Key: "key", Limit: s.per(100, window)}
+	for _, windows := range []time.Duration{1, 2} {
+		s.reset(key)
+		s.align(window)
+		s.pass(cost(40, key))
+		s.Advance(windows * window)
+		s.pass(cost(20, key))
+		for range 3 {
+			s.pass(cost(-15, key))
+			s.wantMoment(key)
+		}
+		s.pass(cost(-100, key))
+		s.wantLeft(100, key)
+	}
+}
+
+// wantMoment compares all that can be seen of a counter with the oracle.
+func (s *subject) wantMoment(key limiter.Charge) {
+	s.Helper()
+	s.pass(as(limiter.Look, cost(0, key)), as(limiter.Look, cost(key.Limit.Requests, key)))
+}
+
+func testReset(s *subject) {
+	key := s.charge("a", 5, 5)
+	otherScope, otherWindow := key, key
+	otherScope.Scope = "scope:a"
+	otherWindow.Limit.Window -= time.Hour
+	others := []limiter.Charge{
+		otherScope, otherWindow,
+		s.charge("a:b", 5, 5), s.charge("ab", 5, 5), s.charge("", 5, 5), s.charge("*", 5, 5), s.charge("a*", 5, 5), s.charge("?", 5, 5),
+	}
+	s.pass(key)
+	s.pass(others...)
+	s.reset(as(limiter.Look, cost(-3, key)))
+	s.wantLeft(5, key)
+	s.pass(cost(4, key))
+	s.reset(s.charge("*", 5, 5), s.charge("?", 5, 5))
+	s.wantLeft(1, key)
+	for _, c := range others[:6] {
+		if c.Key != "*" {
+			s.wantLeft(0, c)
+		}
+	}
+	s.reset(append(others, key, key)...)
+	for _, c := range append(others, key) {
+		s.wantLeft(5, c)
+	}
+	s.reset(s.charge("unknown", 5, 5))
+	s.wantLeft(5, s.charge("unknown", 5, 5))
+}
+
+func testResetAcrossWindows(s *subject) {
+	const window = time.Minute
+	key := limiter.Charge{Scope: "scope", Key: "key", Limit: s.per(10, window), Cost: 10}
+	s.align(window)
+	s.pass(key)
+	s.Advance(window)
+	s.reset(key)
+	s.wantLeft(10, key)
+	s.pass(key)
+	s.Advance(window / 2)
+	s.reset(key)
+	s.pass(key)
+}

@@ -1,0 +1,190 @@
+package limitertest
+
+// testCase is one line of the contract, tried on one store and one algorithm.
+type testCase struct {
+	name  string
+	why   string // why it exists: what a store that fails it does to its users
+	moves bool   // it moves the clock and cannot run without Advance
+	run   func(*subject)
+}
+
+func suite() []testCase {
+	return []testCase{
+		{
+			name: "clock", moves: true, run: testClock,
+			why: "State.At is the store's clock in Unix milliseconds. Refunds, statistics and this suite rely on it.",
+		},
+		{
+			name: "vectors", moves: true, run: testVectors,
+			why: "Worked examples, checked by brute force, some from other limiters' documentation: every store gives the same numbers at the same millisecond.",
+		},
+		{
+			name: "retry after", moves: true, run: testRetryAfter,
+			why: "A client that waits exactly as long as told must get in, and one millisecond before it must not: else clients come in vain or wait for nothing.",
+		},
+		{
+			name: "reset after", moves: true, run: testResetAfter,
+			why: "ResetAfter is on the wire. At that moment the whole quota is there, and not before.",
+		},
+		{
+			name: "idle", moves: true, run: testIdle,
+			why: "A client that stays away for long is as good as new, however the store forgets it.",
+		},
+		{
+			name: "extremes", moves: true, run: testExtremes,
+			why: "At the ends of the allowed range products pass 2^53 and 2^63. A store that calculates in doubles or overflows is off by some units, or by all.",
+		},
+		{
+			name: "refusal spends nothing", run: testRefusal,
+			why: "A client that is refused and tries again must not push its own release further away.",
+		},
+		{
+			name: "no charges", run: testNoCharges,
+			why: "A request to which no rule applies is a batch of none: it passes.",
+		},
+		{
+			name: "two limits of one key", run: testTwoLimits,
+			why: "A limit a second and a limit a day hold together: what the one refuses, the other must not count.",
+		},
+		{
+			name: "two keys", run: testTwoKeys,
+			why: "A limit by address and a limit by account hold together: a client over the one must not use up the other, which others may share.",
+		},
+		{
+			name: "one counter twice", run: testOneCounterTwice,
+			why: "Two charges of one batch on one counter are both counted. Judged on the same stored value, both would pass where one fits.",
+		},
+		{
+			name: "order of a batch", run: testOrder,
+			why: "What does not fit is left out of what later charges are judged on, and what a charge is told is as after itself, not as after the whole batch.",
+		},
+		{
+			name: "refused in a batch", run: testRefusedInBatch,
+			why: "A charge refused on top of others in its batch may fit alone. A store that remembers refusals must not remember that one.",
+		},
+		{
+			name: "large batch", run: testLargeBatch,
+			why: "A batch larger than a store's buffers is still one batch: spent whole or not at all.",
+		},
+		{
+			name: "observe", run: testObserve,
+			why: "A rule on trial refuses nobody, and when it would have refused, the rules in force still count.",
+		},
+		{
+			name: "look", run: testLook,
+			why: "A look tells what the same charge would get, and costs nothing, however often it is repeated.",
+		},
+		{
+			name: "force", run: testForce,
+			why: "A cost known only afterwards must be counted even beyond the limit, and later requests pay for it.",
+		},
+		{
+			name: "force saturates", run: testSaturation,
+			why: "Counts that wrap around, or memory in proportion to the cost, would turn one huge cost into a free client or a dead process.",
+		},
+		{
+			name: "mixed modes", run: testMixedModes,
+			why: "One request is often judged by all modes at once, also on one counter.",
+		},
+		{
+			name: "cost 0", run: testCostZero,
+			why: "Cost 0 asks whether the key is over its limit, and spends nothing.",
+		},
+		{
+			name: "cost above capacity", run: testCostAboveCapacity,
+			why: "What can never pass is told so and does no harm to what can; a cost of any size overflows nothing.",
+		},
+		{
+			name: "refund", run: testRefund,
+			why: "Units handed back can be spent again, and no more than those: too large a refund is no credit.",
+		},
+		{
+			name: "refund of an unknown key", run: testRefundUnknown,
+			why: "A refund to a key that spent nothing must neither give it credit nor keep it in memory as if it had.",
+		},
+		{
+			name: "refund in a batch", run: testRefundInBatch,
+			why: "A refund is undone with its batch, and takes from what its own batch has spent first.",
+		},
+		{
+			name: "refund by state", moves: true, run: testRefundByState,
+			why: "A request that is refunded after the turn of a window must not free units of the new one, which others have paid for.",
+		},
+		{
+			name: "refund without state", moves: true, run: testRefundWithoutState,
+			why: "Without a moment the current window gives back first and then the previous one, so that the key gains as much as it can.",
+		},
+		{
+			name: "reset", run: testReset,
+			why: "An operator who frees one client frees no other: a reset is no prefix and no pattern.",
+		},
+		{
+			name: "reset across windows", moves: true, run: testResetAcrossWindows,
+			why: "A reset forgets the previous window too, or the client stays locked out by it.",
+		},
+		{
+			name: "limits change", run: testLimitsChange,
+			why: "Plans and settings change while a service runs. What was spent stays spent, also across 2^24, where packed counters grow wider.",
+		},
+		{
+			name: "limits change over time", moves: true, run: testLimitsChangeOverTime,
+			why: "The previous window was filled under another limit, perhaps with more than 2^24 units, and still counts in full.",
+		},
+		{
+			name: "counters stay apart", run: testCountersApart,
+			why: "Scope, Key, Algorithm and Window name a counter together. One that leaves out or joins them lets rules and clients eat from each other.",
+		},
+		{
+			name: "hostile names", run: testHostileNames,
+			why: "Keys come from clients. Whatever bytes they hold, a client must neither choose another's counter nor break the store.",
+		},
+		{
+			name: "clock goes back", moves: true, run: testClockBack,
+			why: "A clock that is set back must not lock anybody out until it has caught up, and must not free anybody who is over a limit.",
+		},
+		{
+			name: "clock goes forward", moves: true, run: testClockForward,
+			why: "A clock that is set forward is time that passes: what is over is forgotten, what is not still counts.",
+		},
+		{
+			name: "clock goes forward and back", moves: true, run: testClockForwardAndBack,
+			why: "What was counted while the clock was ahead must not lock its key out until that time comes.",
+		},
+		{
+			name: "many callers of one key", run: testManyCallers,
+			why: "Callers that decide at the same moment must not all see the last free unit.",
+		},
+		{
+			name: "many callers of two keys", run: testManyCallersOfTwoKeys,
+			why: "Batches that meet on some of their counters lose no unit and leak none, in whatever order they name them.",
+		},
+		{
+			name: "many callers giving back", run: testManyCallersGivingBack,
+			why: "Refunds meet charges all the time. Neither may overwrite the other.",
+		},
+		{
+			name: "ended context", run: testEndedContext,
+			why: "The client has left: nothing is spent for it, and the error says so, for callers must not take it for a store out of order.",
+		},
+		{
+			name: "charges used again", run: testChargesUsedAgain,
+			why: "Frameworks reuse the memory of a request for the next one. A store that keeps a key's bytes would count one client under another's name.",
+		},
+		{
+			name: "abandoned calls", run: testAbandonedCalls,
+			why: "A call whose context ends while it waits returns early. Nothing may touch its charges and strings from then on (run with -race).",
+		},
+		{
+			name: "unsupported algorithms", run: testUnsupported,
+			why: "A store that quietly runs another algorithm than the one asked for gives another limit than the one configured.",
+		},
+		{
+			name: "random batches", run: testRandomBatches,
+			why: "What nobody thought of: batches of every mode, cost and order against the definitions, calculated slowly.",
+		},
+		{
+			name: "random batches over time", moves: true, run: testRandomBatchesOverTime,
+			why: "The same while time goes on, by milliseconds and by windows, limits change, and refunds come late.",
+		},
+	}
+}
