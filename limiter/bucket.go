@@ -38,13 +38,13 @@ func (u *Usage) bucketReset(l Limit, extra int64) time.Duration {
 	return millis(ceilDiv(after.DebtAfter(l), l.Requests))
 }
 
-// refundDebt takes n units off the debt.
+// refundDebt takes n units off the debt, at most all of it.
 func (u *Usage) refundDebt(l Limit, n int64) {
 	back := u.Debt
 	if window := l.WindowMillis(); n <= back/window {
 		back = n * window
 	}
 	u.Debt -= back
-	u.Returned += n
+	u.Returned += ceilDiv(back, l.WindowMillis())
 	u.returnedCurrent += back
 }

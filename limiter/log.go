@@ -2,7 +2,7 @@ package limiter
 
 import "time"
 
-// Log is the part of a SlidingLog's memory that a refusal needs.
+// Log is the part of a SlidingLog's memory that refusals and refunds need.
 type Log interface {
 	// TakenAt returns when the unit was taken that is the nth oldest of those in use, in Unix milliseconds.
 	// n is at least 1 and at most the units in use.
@@ -29,8 +29,10 @@ func (u *Usage) logReset(l Limit, extra int64) time.Duration {
 	switch {
 	case extra > 0:
 		return l.Window
-	case u.Current > 0:
-		return millis(u.Newest + l.WindowMillis() - u.At)
+	case u.Current == 0:
+		return 0
+	case u.returnedCurrent > 0:
+		return millis(u.Log.TakenAt(u.Current) + l.WindowMillis() - u.At)
 	}
-	return 0
+	return millis(u.Newest + l.WindowMillis() - u.At)
 }

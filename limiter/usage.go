@@ -18,7 +18,7 @@ type Usage struct {
 	Debt int64
 	// Newest is when the newest unit of a SlidingLog was taken, in Unix milliseconds.
 	Newest int64
-	// Log is asked when old units of a SlidingLog leave; only for a charge that did not fit.
+	// Log is asked when units of a SlidingLog leave; only for a charge that did not fit and after a refund.
 	Log Log
 
 	// Spent is how many units the batch adds to the counter now, Returned how many of those it held before

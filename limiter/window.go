@@ -9,14 +9,20 @@ import (
 // window number and of the one before it. Windows are numbered from the epoch: number n begins at n times the
 // window. A counter that was never stored is three zeros.
 //
-// Counts of a window that lies in the future stay and count for the window of now: the clock went back, and
-// neither may that free a key nor lock it out until the clock has caught up.
+// If the stored window lies in the future, the clock went back, which must not free a key: all its units count for
+// the window of now. Nor may it lock a key out until the clock has caught up: so a store whose clock can go back
+// writes such a Usage down, even if the batch is refused.
 func WindowUsage(l Limit, now, number, current, previous int64) Usage {
 	u := Usage{Number: now / l.WindowMillis()}
 	u.At = now
 	switch {
-	case number >= u.Number:
+	case number == u.Number:
 		u.Current, u.Previous = current, previous
+	case number > u.Number && l.Algorithm == FixedWindow:
+		u.Current = current
+	case number > u.Number:
+		// As the previous window, at the end of this one, they would weigh less than they did.
+		u.Current = saturate(current, previous)
 	case number == u.Number-1:
 		u.Previous = current
 	}
