@@ -1,0 +1,133 @@
+package memstore
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// batch is the scratch memory of a call with several charges.
+type batch struct {
+	counters []counter       // one a charge, then one a counter; in the order in which stripes are locked
+	usages   []limiter.Usage // what the counters hold
+	of       []int           // of[i] is the counter of charges[i]
+	logs     []logReader     // those of usages
+}
+
+type counter struct {
+	stripe int
+	hash   uint64
+	table  *table
+	charge int // the first that asks for it; once judged, the last that changed it, or -1
+}
+
+func (s *Store) takeBatch(charges []limiter.Charge) (taken bool, err error) {
+	b := s.batches.Get().(*batch)
+	defer s.batches.Put(b)
+	if err := b.collect(s, charges); err != nil {
+		return false, err
+	}
+	now := s.clock.now()
+	if s.budget.full() && s.horizon.passed(now) {
+		s.reclaim(now)
+	}
+	now, dropped := b.lock(s, now)
+	if dropped {
+		b.unlock(s)
+		return s.takeBatch(charges)
+	}
+	b.load(s, charges, now)
+	taken = limiter.Decide(charges, b.usages, b.of)
+	if taken {
+		b.save(s, charges)
+	}
+	b.unlock(s)
+	return taken, nil
+}
+
+// collect finds out which counters the charges ask for.
+func (b *batch) collect(s *Store, charges []limiter.Charge) error {
+	b.counters = b.counters[:0]
+	for i := range charges {
+		c := &charges[i]
+		t, err := s.tableOf(&c.Limit)
+		if err != nil {
+			return err
+		}
+		hash := s.hash(c.Scope, c.Key)
+		b.counters = append(b.counters, counter{stripe: s.stripeOf(hash).index, hash: hash, table: t, charge: i})
+	}
+	slices.SortFunc(b.counters, func(x, y counter) int {
+		return cmp.Or(x.compare(y), cmp.Compare(x.charge, y.charge))
+	})
+	b.of = slices.Grow(b.of[:0], len(charges))[:len(charges)]
+	kept := 0
+	for i, c := range b.counters {
+		if i == 0 || c.compare(b.counters[kept-1]) != 0 {
+			b.counters[kept] = c
+			kept++
+		}
+		b.of[c.charge] = kept - 1
+	}
+	b.counters = b.counters[:kept]
+	return nil
+}
+
+func (c counter) compare(other counter) int {
+	return cmp.Or(cmp.Compare(c.stripe, other.stripe), cmp.Compare(c.hash, other.hash), cmp.Compare(c.table.index, other.table.index))
+}
+
+// lock takes the locks of all stripes of the batch, in ascending order, and settles on one time for it.
+func (b *batch) lock(s *Store, now int64) (latest int64, dropped bool) {
+	for i, c := range b.counters {
+		if i == 0 || c.stripe != b.counters[i-1].stripe {
+			s.stripes[c.stripe].mu.Lock()
+		}
+		now = max(now, s.stripes[c.stripe].latest)
+		dropped = dropped || c.table.dropped
+	}
+	for _, c := range b.counters {
+		s.stripes[c.stripe].latest = now
+	}
+	return now, dropped
+}
+
+func (b *batch) unlock(s *Store) {
+	for i, c := range b.counters {
+		if i == 0 || c.stripe != b.counters[i-1].stripe {
+			s.stripes[c.stripe].mu.Unlock()
+		}
+	}
+}
+
+func (b *batch) load(s *Store, charges []limiter.Charge, now int64) {
+	// All shards first: making one moves the others of its stripe, and sweeping one moves its logs.
+	for _, c := range b.counters {
+		if sh := s.stripes[c.stripe].shard(c.table); now >= sh.sweepAt {
+			sh.sweep(now, false)
+		}
+	}
+	b.usages = slices.Grow(b.usages[:0], len(b.counters))[:len(b.counters)]
+	b.logs = slices.Grow(b.logs[:0], len(b.counters))[:len(b.counters)]
+	for i, c := range b.counters {
+		sh := s.stripes[c.stripe].shard(c.table)
+		n, found := sh.lookUp(c.hash, now)
+		b.usages[i] = sh.load(&charges[c.charge].Limit, c.hash, n, found, now, &b.logs[i])
+	}
+}
+
+func (b *batch) save(s *Store, charges []limiter.Charge) {
+	for i := range charges {
+		if charges[i].Mode != limiter.Look && charges[i].Cost != 0 {
+			b.counters[b.of[i]].charge = i
+		}
+	}
+	for i, c := range b.counters {
+		if u := &b.usages[i]; u.Spent != 0 || u.Returned != 0 {
+			sh := s.stripes[c.stripe].shard(c.table)
+			n, found := sh.find(c.hash)
+			sh.save(c.hash, n, found, u, &charges[c.charge])
+		}
+	}
+}

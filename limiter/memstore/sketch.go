@@ -1,0 +1,114 @@
+package memstore
+
+import (
+	"math"
+
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// sketch counts the newcomers of one shard for whom there is no room: a count-min sketch with conservative updates,
+// for the current window and the one before. It may count too much, never too little. It forgets what it holds when
+// two windows have passed.
+//
+// A TokenBucket and a SlidingLog are counted in it by aligned windows too, both counted in full. That is at least
+// what a log holds. A bucket that never admits more than the smaller of Requests and Burst in any stretch of a window
+// never has a larger debt than it may.
+type sketch struct {
+	number  int64 // of the current window
+	current [sketchRows][sketchCells]uint32
+	before  [sketchRows][sketchCells]uint32
+}
+
+const (
+	// 4 rows of 32 cells: of 16 newcomers in one shard, some 4,000 in all, one in 40 shares all its cells with
+	// others.
+	sketchRows  = 4
+	sketchBits  = 5
+	sketchCells = 1 << sketchBits
+)
+
+// cell is where hash is counted in a row: of its bits, those between the stripe's and the slot's.
+func cell(hash uint64, row int) uint64 {
+	return hash >> (20 + sketchBits*row) % sketchCells
+}
+
+// turn moves on to the window of that number.
+func (k *sketch) turn(number int64) {
+	switch {
+	case number == k.number:
+		return
+	case number == k.number+1:
+		k.before = k.current
+	default:
+		clear(k.before[:])
+	}
+	clear(k.current[:])
+	k.number = number
+}
+
+// end is when everything has left the sketch.
+func (k *sketch) end(window int64) int64 { return (k.number + 2) * window }
+
+// counts is at least what was counted for hash.
+func (k *sketch) counts(hash uint64) (current, previous int64) {
+	current, previous = math.MaxInt64, math.MaxInt64
+	for row := range sketchRows {
+		at := cell(hash, row)
+		current = min(current, int64(k.current[row][at]))
+		previous = min(previous, int64(k.before[row][at]))
+	}
+	return current, previous
+}
+
+// add counts units for hash in the current window. It raises no cell by more than it must.
+func (k *sketch) add(hash uint64, units int64) {
+	current, _ := k.counts(hash)
+	current = min(current+units, limiter.MaxCount)
+	for row := range sketchRows {
+		at := cell(hash, row)
+		k.current[row][at] = max(k.current[row][at], uint32(current))
+	}
+}
+
+// loadCrowded is what a counter holds that is in no slot.
+func (sh *shard) loadCrowded(l *limiter.Limit, hash uint64, now int64, r *logReader) limiter.Usage {
+	var number, current, previous int64
+	if sh.crowd != nil {
+		number = now / sh.table.window
+		sh.crowd.turn(number)
+		current, previous = sh.crowd.counts(hash)
+	}
+	units := min(current+previous, limiter.MaxCount)
+	switch sh.table.algorithm {
+	case limiter.TokenBucket:
+		if units == 0 {
+			return limiter.BucketUsage(*l, now, 0, 0)
+		}
+		units += max(0, l.Capacity()-l.Requests)
+		return limiter.BucketUsage(*l, now, now, min(units, maxDebt/sh.table.window)*sh.table.window)
+	case limiter.SlidingLog:
+		// As if taken when the window ends in which the sketch counted them.
+		*r = logReader{newest: number * sh.table.window}
+		if current > 0 {
+			r.newest += sh.table.window
+		}
+		return limiter.LogUsage(now, units, r.newest, r)
+	default:
+		return limiter.WindowUsage(*l, now, number, current, previous)
+	}
+}
+
+// maxDebt is the largest debt of a bucket.
+const maxDebt = 1<<53 - 1
+
+// addToCrowd counts what a batch spent of a counter for which there is no room.
+func (sh *shard) addToCrowd(hash uint64, u *limiter.Usage) {
+	number := u.At / sh.table.window
+	if sh.crowd == nil {
+		sh.crowd = &sketch{number: number}
+	}
+	sh.crowd.turn(number)
+	sh.crowd.add(hash, u.Spent)
+	sh.settles(sh.crowd.end(sh.table.window))
+	sh.stripe.store.crowded.Add(1)
+}

@@ -1,0 +1,135 @@
+package memstore
+
+import (
+	"time"
+
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// load is what the counter of hash holds now, in slot number n or, if it was not found, in the sketch or nowhere.
+func (sh *shard) load(l *limiter.Limit, hash uint64, n int, found bool, now int64, r *logReader) limiter.Usage {
+	if !found {
+		return sh.loadCrowded(l, hash, now, r)
+	}
+	switch words := sh.slot(n); sh.table.algorithm {
+	case limiter.TokenBucket:
+		at, _ := unpackRefill(words[2])
+		return limiter.BucketUsage(*l, now, at, int64(words[1]))
+	case limiter.SlidingLog:
+		return sh.loadLog(n, now, r)
+	default:
+		previous, current, _ := unpackCounts(words[1])
+		return limiter.WindowUsage(*l, now, sh.number(words[0], now), current, previous)
+	}
+}
+
+// number is that of the window whose tag is in the first word of a slot.
+func (sh *shard) number(word uint64, now int64) int64 {
+	current := now / sh.table.window
+	return current - int64(uint8(current)-uint8(word))
+}
+
+// save writes down what a batch left in u, whose counter was found in slot number n or not at all. c is the last
+// charge that changed it.
+func (sh *shard) save(hash uint64, n int, found bool, u *limiter.Usage, c *limiter.Charge) {
+	if sh.holdsNothing(u, c) {
+		if found {
+			sh.remove(n)
+		}
+		return
+	}
+	if !found && u.Spent == 0 {
+		return // given back to the sketch, which cannot tell whose units it holds
+	}
+	if sh.table.algorithm == limiter.SlidingLog {
+		n, found = sh.saveLog(hash, n, found, u)
+	} else if !found && sh.room(u.At) {
+		n, found = sh.insert(hash), true
+	}
+	if !found {
+		sh.addToCrowd(hash, u)
+		return
+	}
+	resetAfter := int64(c.ResetAfter / time.Millisecond)
+	switch words := sh.slot(n); sh.table.algorithm {
+	case limiter.TokenBucket:
+		words[0] = withLow(hash, levelAfter(c))
+		words[1] = uint64(u.DebtAfter(c.Limit))
+		words[2] = packRefill(u.At, resetAfter)
+	case limiter.SlidingLog:
+		words[0] = withLow(hash, levelAfter(c))
+	default:
+		words[0] = withLow(hash, uint8(u.Number))
+		words[1] = packCounts(u.Previous, u.Current+u.Spent, levelAfter(c))
+	}
+	sh.settles(u.At + resetAfter)
+}
+
+func (sh *shard) holdsNothing(u *limiter.Usage, c *limiter.Charge) bool {
+	if sh.table.algorithm == limiter.TokenBucket {
+		return u.DebtAfter(c.Limit) == 0
+	}
+	return u.Current+u.Spent == 0 && u.Previous == 0
+}
+
+// settled is when the counter in slot number n no longer weighs on any decision: its share rounds to nothing, its
+// bucket is full, its last entry leaves. It is never before Decision.ResetAfter said.
+func (sh *shard) settled(n int, now int64) int64 {
+	if sh.table.algorithm != limiter.SlidingWindow {
+		return sh.ends(n, now)
+	}
+	w := sh.table.window
+	if previous, current, _ := unpackCounts(sh.slot(n)[1]); current > 0 {
+		return sh.ends(n, now) - (w-1)/current
+	} else {
+		return sh.ends(n, now) - (w-1)/previous
+	}
+}
+
+// ends is when nothing is left of the counter in slot number n, not even what a State would show.
+func (sh *shard) ends(n int, now int64) int64 {
+	w := sh.table.window
+	switch words := sh.slot(n); sh.table.algorithm {
+	case limiter.TokenBucket:
+		at, refill := unpackRefill(words[2])
+		return at + refill
+	case limiter.SlidingLog:
+		return sh.entries.time(logSlot(words).tail()) + w
+	case limiter.FixedWindow:
+		return (sh.number(words[0], now) + 1) * w
+	default:
+		end := (sh.number(words[0], now) + 1) * w
+		if _, current, _ := unpackCounts(words[1]); current > 0 {
+			end += w
+		}
+		return end
+	}
+}
+
+// share is how much of its limit the counter in slot number n still has in use, and whether it is at its limit.
+func (sh *shard) share(n int, now int64) (share float64, limited bool) {
+	w := sh.table.window
+	switch words := sh.slot(n); sh.table.algorithm {
+	case limiter.TokenBucket:
+		at, refill := unpackRefill(words[2])
+		return shareOf(uint8(words[0]), max(0, at+refill-now), refill)
+	case limiter.SlidingLog:
+		return shareOf(uint8(words[0]), w, w) // leaves entry by entry, so nothing is known before its end
+	default:
+		_, _, level := unpackCounts(words[1])
+		if current := now / w; sh.number(words[0], now) < current {
+			return shareOf(level, w-now%w, w)
+		}
+		return shareOf(level, w, w)
+	}
+}
+
+// release frees what slot number n has outside of it, and returns what it had of the budget.
+func (sh *shard) release(n int) int64 {
+	if sh.table.algorithm != limiter.SlidingLog {
+		return 1
+	}
+	s := logSlot(sh.slot(n))
+	sh.entries.drop(s.head(), s.tail(), s.entries())
+	return int64(s.entries())
+}

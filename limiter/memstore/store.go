@@ -1,0 +1,130 @@
+// Package memstore counts in the memory of this process: all four algorithms, a hard bound on memory, no background
+// goroutine, nothing to close.
+//
+// # Memory
+//
+// [Config].MaxKeys bounds what a Store holds, over all limits together. A counter costs a slot of 16 bytes
+// (SlidingWindow and FixedWindow) or 24 (TokenBucket and SlidingLog) in hash tables that are between 7/32 and 7/8
+// full, so 18 to 74 bytes, 33 as a rule (28 to 110, 50 as a rule); each moment at which a SlidingLog admitted
+// something costs 16 bytes more. None of it holds pointers, so the garbage collector does not look at it. Keys are
+// kept as 64-bit hashes under a secret of the process: a client cannot construct two keys that share a counter, and
+// a million keys share one by chance once in tens of millions of processes.
+//
+// What has expired is swept away by later operations, a small part of the store at a time, and the memory is given
+// back.
+//
+// # When the store is full
+//
+// Below MaxKeys no counter is forgotten while it still matters. At MaxKeys the expired ones leave first; then, of a
+// few looked at, the counter that has used the smallest part of its limit; never one that is at its limit. Where all
+// of those are, the newcomer is counted in a small sketch, which may count too much but never too little. So a flood
+// of new keys frees nobody, however it is made; it may lead to newcomers being refused early. [Store.Stats] tells.
+package memstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// Config is what a [Store] is made from. The zero Config is ready for use.
+type Config struct {
+	// MaxKeys is how many counters the store holds at most, over all limits together: a key under two limits of
+	// different Algorithm or Window counts twice, and a SlidingLog counts once for every millisecond it
+	// remembers. 0 means 1<<20, which is about 36 MB of windows when full. Negative is an error.
+	MaxKeys int
+}
+
+const defaultMaxKeys = 1 << 20
+
+// Store is a [limiter.Store] in memory. Make one with [New]; it is safe for concurrent use.
+type Store struct {
+	clock    clock
+	seeds    [2]maphash.Seed // of scopes and of keys
+	stripes  []stripe        // a power of two of them
+	tables   atomic.Pointer[[]*table]
+	makeable sync.Mutex // held while tables are made or dropped
+	budget   budget
+	horizon  horizon
+	batches  sync.Pool // of *batch
+	evicted  atomic.Int64
+	crowded  atomic.Int64
+}
+
+// New makes an empty Store. It takes its memory as keys arrive.
+func New(cfg Config) (*Store, error) {
+	if cfg.MaxKeys < 0 {
+		return nil, fmt.Errorf("memstore: MaxKeys is %d, want 0 (%d) or more", cfg.MaxKeys, defaultMaxKeys)
+	}
+	if cfg.MaxKeys == 0 {
+		cfg.MaxKeys = defaultMaxKeys
+	}
+	s := &Store{
+		seeds:   [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+		stripes: make([]stripe, stripesFor(cfg.MaxKeys)),
+	}
+	s.clock.start()
+	s.tables.Store(new([]*table))
+	s.budget.most = int64(cfg.MaxKeys)
+	s.horizon.init(len(s.stripes))
+	for i := range s.stripes {
+		s.stripes[i].store, s.stripes[i].index = s, i
+	}
+	s.batches.New = func() any { return new(batch) }
+	return s, nil
+}
+
+// Check reports whether the store can run l: it runs every valid limit. It implements [limiter.Checker].
+func (s *Store) Check(l limiter.Limit) error { return l.Validate() }
+
+// Reset forgets what the charges' counters hold, one after the other. What the sketch of a full store holds stays,
+// because other keys share it.
+func (s *Store) Reset(ctx context.Context, charges []limiter.Charge) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	var faults []error
+	for i := range charges {
+		c := &charges[i]
+		if err := c.Limit.Validate(); err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		t := s.findTable(c.Limit)
+		if t == nil {
+			continue
+		}
+		hash := s.hash(c.Scope, c.Key)
+		st := s.stripeOf(hash)
+		st.mu.Lock()
+		if !t.dropped {
+			sh := st.shard(t)
+			if at, found := sh.find(hash); found {
+				sh.remove(at)
+			}
+		}
+		st.mu.Unlock()
+	}
+	return errors.Join(faults...)
+}
+
+// Stats tells how full a [Store] is and what it did about it.
+type Stats struct {
+	// Keys is how much of MaxKeys is in use, expired counters that were not swept yet included.
+	Keys int64
+	// Evicted is how many live counters were forgotten to make room, each below its limit.
+	Evicted int64
+	// Crowded is how many charges were counted in the sketch, for lack of a counter that could be forgotten.
+	Crowded int64
+}
+
+// Stats returns the figures of this moment. If Evicted or Crowded grow, MaxKeys is too small for the traffic or the
+// traffic is a flood.
+func (s *Store) Stats() Stats {
+	return Stats{Keys: s.budget.used.Load(), Evicted: s.evicted.Load(), Crowded: s.crowded.Load()}
+}

@@ -1,0 +1,62 @@
+package memstore
+
+import (
+	"hash/maphash"
+	"math/bits"
+	"sync"
+)
+
+// stripe is a part of the store under one lock: the keys whose hashes end in its index, of every table.
+type stripe struct {
+	mu     sync.Mutex
+	latest int64 // the latest time seen, Unix milliseconds
+	shards []shard
+	store  *Store
+	index  int
+	log    logReader      // of the charge under judgement
+	_      [128 - 80]byte // two cache lines, which processors fetch together
+}
+
+// stripesFor chooses how many stripes a store has. 256 keep two cores, and many more, from meeting in one. Above a
+// million keys there are more, so that a shard stays at some 4,096 keys and doubles in well under a millisecond.
+// Below 4,096 keys there are fewer, so that each holds 16 when the store is full: a newcomer takes the place of
+// another key of its stripe.
+func stripesFor(maxKeys int) int {
+	const usual, fewest, most = 256, 16, 4096
+	n := min(max(1, maxKeys/fewest), usual)
+	n = max(n, maxKeys/most)
+	return 1 << (bits.Len(uint(n)) - 1)
+}
+
+// hash identifies a key within a table. Scope and key are hashed apart, so that no choice of one can imitate a part
+// of the other, under two secrets, so that they do not cancel out where they are equal.
+func (s *Store) hash(scope, key string) uint64 {
+	return maphash.String(s.seeds[0], scope) ^ maphash.String(s.seeds[1], key)
+}
+
+func (s *Store) stripeOf(hash uint64) *stripe {
+	return &s.stripes[hash&uint64(len(s.stripes)-1)]
+}
+
+// time is now as this stripe counts it. It does not go back: whoever read the clock, and then waited for the lock
+// while others went through the turn of a window, would otherwise take the counts of the new window for the future.
+func (st *stripe) time(now int64) int64 {
+	if now > st.latest {
+		st.latest = now
+	}
+	return st.latest
+}
+
+// shard returns the part of t that lies in this stripe. The pointer holds until the next call for another table.
+func (st *stripe) shard(t *table) *shard {
+	if t.index >= len(st.shards) {
+		grown := make([]shard, t.index+1)
+		copy(grown, st.shards)
+		st.shards = grown
+	}
+	sh := &st.shards[t.index]
+	if sh.table != t {
+		sh.open(t, st)
+	}
+	return sh
+}

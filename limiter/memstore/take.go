@@ -1,0 +1,60 @@
+package memstore
+
+import (
+	"context"
+
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// Take implements [limiter.Store]. Besides an ended context its only errors are invalid limits, and more than 64
+// pairs of Algorithm and Window in use at the same time.
+func (s *Store) Take(ctx context.Context, charges []limiter.Charge) (taken bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	if len(charges) == 1 {
+		return s.takeOne(&charges[0])
+	}
+	return s.takeBatch(charges)
+}
+
+func (s *Store) takeOne(c *limiter.Charge) (taken bool, err error) {
+	t, err := s.tableOf(&c.Limit)
+	if err != nil {
+		return false, err
+	}
+	hash := s.hash(c.Scope, c.Key)
+	st := s.stripeOf(hash)
+	now := s.clock.now()
+	if s.budget.full() && s.horizon.passed(now) {
+		s.reclaim(now)
+	}
+
+	st.mu.Lock()
+	if t.dropped {
+		st.mu.Unlock()
+		return s.takeOne(c)
+	}
+	now = st.time(now)
+	sh := st.shard(t)
+	n, found := sh.lookUp(hash, now)
+	u := sh.load(&c.Limit, hash, n, found, now, &st.log)
+	fits := u.Judge(c)
+	if u.Spent != 0 || u.Returned != 0 {
+		sh.save(hash, n, found, &u, c)
+	}
+	st.mu.Unlock()
+	return fits || c.Mode != limiter.Enforce, nil
+}
+
+// lookUp finds a counter and, while at it, does what is due in the shard.
+func (sh *shard) lookUp(hash uint64, now int64) (n int, found bool) {
+	if now >= sh.sweepAt {
+		sh.sweep(now, false)
+	}
+	n, found = sh.find(hash)
+	if found && sh.table.algorithm == limiter.SlidingLog {
+		found = sh.trim(n, now)
+	}
+	return n, found
+}
