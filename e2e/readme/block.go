@@ -11,7 +11,13 @@
 //	return http.ListenAndServe("127.0.0.1:8080", limited(mux))
 //	```
 //
-// Variables that a fragment leaves unused are no fault.
+// Variables that a fragment leaves unused are no fault. With a type in front, the comment stands above a table whose
+// last column holds values of that type, each in backquotes:
+//
+//	<!-- limiter.Limit in func(n int64) -->
+//	| your wish | limit |
+//	|---|---|
+//	| per minute | `limiter.PerMinute(n)` |
 package readme
 
 import (
@@ -20,58 +26,91 @@ import (
 	"strings"
 )
 
-// Block is one fenced block of Go code in a Markdown file.
+// Block is one fenced block of Go code in a Markdown file, or one value in a table.
 type Block struct {
 	File      string // as given to Blocks
 	Line      int    // of the first line of Code, counted from 1
-	Signature string // what the comment above it declares, such as "func(mux *http.ServeMux) error"; or ""
+	Signature string // of the function in which Code stands, such as "func(mux *http.ServeMux) error"; or ""
 	Code      string
 }
 
-var (
-	fence     = regexp.MustCompile("^( *)(`{3,}|~{3,}) *([^ `]*)")
-	signature = regexp.MustCompile(`^ *<!-- in (func\(.*) -->$`)
-)
-
-// Blocks returns the Go blocks of a Markdown text in their order. A block that is never closed is an error.
+// Blocks returns the Go code in a Markdown text in its order. Code that cannot be told from text is an error.
 func Blocks(file, markdown string) ([]Block, error) {
-	var (
-		blocks []Block
-		block  Block
-		opened []string // the parts of the opening fence, nil outside a block
-		above  string   // the signature that waits for its block
-	)
+	s := scanner{file: file}
 	for i, line := range strings.Split(markdown, "\n") {
-		parts := fence.FindStringSubmatch(line)
-		switch {
-		case opened == nil && parts != nil:
-			opened, block = parts, Block{File: file, Line: i + 2, Signature: above}
-		case opened == nil:
-			above = signatureIn(line, above)
-		case parts != nil && parts[3] == "" && strings.HasPrefix(parts[2], opened[2]):
-			if isGo(opened[3]) {
-				blocks = append(blocks, block)
-			}
-			opened, above = nil, ""
-		default:
-			block.Code += strings.TrimPrefix(line, opened[1]) + "\n"
+		if err := s.scan(i+1, line); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", file, i+1, err)
 		}
 	}
-	if opened != nil {
-		return nil, fmt.Errorf("%s:%d: the block is never closed", file, block.Line-1)
+	if s.fence != nil {
+		return nil, fmt.Errorf("%s:%d: the block is never closed", file, s.block.Line-1)
 	}
-	return blocks, nil
+	return s.blocks, nil
 }
 
-// signatureIn returns the signature in line. Empty lines may stand between it and its block, nothing else.
-func signatureIn(line, above string) string {
-	if parts := signature.FindStringSubmatch(line); parts != nil {
-		return parts[1]
+var (
+	fence   = regexp.MustCompile("^( *)(`{3,}|~{3,}) *([^ `]*)")
+	comment = regexp.MustCompile(`^ *<!-- (?:(\S+) )?in (func.*) -->$`)
+	value   = regexp.MustCompile("`([^`]+)` *\\| *$")
+)
+
+// scanner reads a Markdown text line by line.
+type scanner struct {
+	file   string
+	blocks []Block
+
+	fence []string // the parts of the fence that opened the block; nil outside a block
+	block Block    // the one that is open
+
+	signature, valueType string // from the comment that waits for its block or table
+	rows                 int    // of the table so far; the first two are its head
+}
+
+func (s *scanner) scan(number int, line string) error {
+	parts := fence.FindStringSubmatch(line)
+	switch {
+	case s.fence == nil && parts != nil:
+		s.fence, s.block = parts, Block{File: s.file, Line: number + 1, Signature: s.signature}
+	case s.fence == nil:
+		return s.scanText(number, line)
+	case parts != nil && parts[3] == "" && strings.HasPrefix(parts[2], s.fence[2]):
+		if isGo(s.fence[3]) {
+			s.blocks = append(s.blocks, s.block)
+		}
+		s.fence, s.signature, s.valueType = nil, "", ""
+	default:
+		s.block.Code += strings.TrimPrefix(line, s.fence[1]) + "\n"
 	}
-	if strings.TrimSpace(line) == "" {
-		return above
+	return nil
+}
+
+// scanText reads a line outside of blocks. Between a comment and its block or table nothing but empty lines may stand.
+func (s *scanner) scanText(number int, line string) error {
+	if parts := comment.FindStringSubmatch(line); parts != nil {
+		s.valueType, s.signature, s.rows = parts[1], parts[2], 0
+		return nil
 	}
-	return ""
+	switch inTable := strings.HasPrefix(line, "|"); {
+	case inTable && s.valueType != "":
+		return s.scanRow(number, line)
+	case inTable, strings.TrimSpace(line) != "", s.rows > 0:
+		s.signature, s.valueType = "", ""
+	}
+	return nil
+}
+
+func (s *scanner) scanRow(number int, line string) error {
+	s.rows++
+	if s.rows <= 2 {
+		return nil
+	}
+	parts := value.FindStringSubmatch(line)
+	if parts == nil {
+		return fmt.Errorf("no %s in backquotes ends the row", s.valueType)
+	}
+	code := fmt.Sprintf("var _ %s = %s\n", s.valueType, parts[1])
+	s.blocks = append(s.blocks, Block{File: s.file, Line: number, Signature: s.signature, Code: code})
+	return nil
 }
 
 func isGo(language string) bool {

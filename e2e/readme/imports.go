@@ -58,7 +58,7 @@ var importPaths = map[string]string{
 // withImports makes a whole file of declarations: it imports what they use of importPaths and do not import
 // themselves. Only a type checker can tell a package from a variable of its name, so one is asked, with all packages
 // imported and all of them empty. Its complaints do not matter: the compiler reports what is really wrong.
-func withImports(declarations string) (string, error) {
+func (b Block) withImports(declarations string) (string, error) {
 	files := token.NewFileSet()
 	own, err := parser.ParseFile(files, "", clause+declarations, parser.ImportsOnly)
 	if err != nil {
@@ -79,7 +79,7 @@ func withImports(declarations string) (string, error) {
 			names = append(names, name)
 		}
 	}
-	return clause + importDeclarations(names) + declarations, nil
+	return clause + b.directive() + importDeclarations(names) + declarations, nil
 }
 
 // notImported returns the names of importPaths that file does not import, in their order.
@@ -94,9 +94,9 @@ func notImported(file *ast.File) []string {
 func importDeclarations(names []string) string {
 	var code strings.Builder
 	for _, name := range names {
-		fmt.Fprintf(&code, "import %s %q\n", name, importPaths[name])
+		fmt.Fprintf(&code, "import %s %q; ", name, importPaths[name]) // one line, that of the block
 	}
-	return code.String()
+	return code.String() + "\n"
 }
 
 func uses(info types.Info, name string) bool {

@@ -29,6 +29,7 @@ func TestREADMEs(t *testing.T) {
 		}
 		t.Run(filepath.ToSlash(name), func(t *testing.T) {
 			blocks := blocksOf(t, file)
+			t.Logf("%d blocks", len(blocks))
 			if name == "README.md" && len(blocks) == 0 {
 				t.Error("README.md has no Go block")
 			}
@@ -45,8 +46,8 @@ func TestREADMEs(t *testing.T) {
 
 func TestEveryKindOfBlockCompiles(t *testing.T) {
 	blocks := blocksOf(t, abs(t, "testdata/good.md"))
-	if len(blocks) != 8 {
-		t.Errorf("got %d blocks, want 8", len(blocks))
+	if len(blocks) != 10 {
+		t.Errorf("got %d blocks, want 10", len(blocks))
 	}
 	if err := readme.Compile(abs(t, ".."), t.TempDir(), blocks); err != nil {
 		t.Error(err)
@@ -60,8 +61,10 @@ func TestFaultsAreReportedAtTheirLines(t *testing.T) {
 			"broken.md:13:", "declared and not used: unused",
 			"broken.md:19:", "neither declarations (", "nor statements (",
 			"broken.md:27:", "undefined: mux",
+			"broken.md:36:", "undefined: limiter.PerFortnight",
+			"broken.md:37:", "cannot use limiter.Per (value of type",
 		},
-		"foreign.md": {"foreign.md:4:", "no required module provides package example.com/nowhere"},
+		"foreign.md": {"foreign.md:4:", "no required module provides package"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := readme.Compile(abs(t, ".."), t.TempDir(), blocksOf(t, abs(t, "testdata/"+name)))
@@ -77,10 +80,17 @@ func TestFaultsAreReportedAtTheirLines(t *testing.T) {
 	}
 }
 
-func TestBlockThatIsNeverClosed(t *testing.T) {
-	blocks, err := readme.Blocks("a.md", "text\n```go\npackage main\n")
-	if err == nil || !strings.Contains(err.Error(), "a.md:2:") {
-		t.Errorf("got %v, %v, want an error at a.md:2", blocks, err)
+func TestUnreadableMarkdown(t *testing.T) {
+	for name, tc := range map[string]struct{ markdown, want string }{
+		"a block that is never closed": {"text\n```go\npackage main\n", "a.md:2: "},
+		"a value that is not code":     {"<!-- int in func() -->\n| n | value |\n|---|---|\n| one | `1` |\n| two | 2 |\n", "a.md:5: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			blocks, err := readme.Blocks("a.md", tc.markdown)
+			if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
+				t.Errorf("got %v, %v, want an error at %s", blocks, err, tc.want)
+			}
+		})
 	}
 }
 

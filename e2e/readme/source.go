@@ -17,16 +17,16 @@ func (b Block) Source() (string, error) {
 		return b.located(), nil
 	}
 	_, declarationsErr := b.parse(clause, "", parser.SkipObjectResolution)
-	if declarationsErr == nil {
-		return withImports(b.located())
+	if declarationsErr == nil && b.Signature == "" {
+		return b.withImports(b.located())
 	}
 
 	head, tail := b.function(), "}\n"
 	file, err := b.parse(clause+head, tail, parser.SkipObjectResolution)
 	if err != nil {
-		return "", fmt.Errorf("neither declarations (%w) nor statements (%w)", declarationsErr, err)
+		return "", fmt.Errorf("neither declarations (%v) nor statements (%w)", declarationsErr, err)
 	}
-	return withImports(head + b.located() + closing(file.Decls[0].(*ast.FuncDecl)) + tail)
+	return b.withImports(head + b.located() + closing(file.Decls[0].(*ast.FuncDecl)) + tail)
 }
 
 func (b Block) parse(before, after string, mode parser.Mode) (*ast.File, error) {
@@ -34,7 +34,9 @@ func (b Block) parse(before, after string, mode parser.Mode) (*ast.File, error) 
 }
 
 // located is the code with a directive that has the compiler name the lines of the Markdown file.
-func (b Block) located() string { return fmt.Sprintf("//line %s:%d\n%s", b.File, b.Line, b.Code) }
+func (b Block) located() string { return b.directive() + b.Code }
+
+func (b Block) directive() string { return fmt.Sprintf("//line %s:%d\n", b.File, b.Line) }
 
 // function is the head of the function in which the block's statements stand.
 func (b Block) function() string {
