@@ -25,7 +25,7 @@ func (cfg clientIP) prepare(c *keyCompiler, field string) finder {
 		ipv4Bits:  bucketBits(c, field+".IPv4Bits", cfg.IPv4Bits, defaultIPv4Bits, 32),
 		ipv6Bits:  bucketBits(c, field+".IPv6Bits", cfg.IPv6Bits, defaultIPv6Bits, 128),
 		nat64:     nat64Networks(c, field+".NAT64", cfg.NAT64),
-		warnings:  newAddressWarnings(c.warn),
+		warnings:  c.warnings,
 	}
 }
 

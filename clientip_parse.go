@@ -24,6 +24,28 @@ func parsePeer(s string) (host, bool) {
 	return parseHost(addr)
 }
 
+// leadingIPv4 is a shortcut for the commonest peer, which is on the way of every request: it returns the address in
+// "192.0.2.7:80" if that is what parsePeer would find. Where it is false, parsePeer has to decide.
+func leadingIPv4(s string) (string, bool) {
+	value, digits, dots, any := 0, 0, 0, false
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case '0' <= c && c <= '9' && digits < 3 && (digits == 0 || value > 0):
+			value, digits = 10*value+int(c-'0'), digits+1
+			any = any || value > 0
+			continue
+		case digits == 0 || value > 255 || dots == 0 && value>>4 == 0xE: // multicast
+			return "", false
+		case c == '.' && dots < 3:
+			value, digits, dots = 0, 0, dots+1
+			continue
+		}
+		return s[:i], c == ':' && dots == 3 && any && strings.IndexByte(s[i+1:], ':') < 0
+	}
+	return "", false
+}
+
 // parseElement reads the one address of an element of X-Forwarded-For or of a single-value header. Some proxies write
 // a port, and brackets around IPv6.
 func parseElement(s string) (host, bool) {

@@ -17,6 +17,12 @@ type clientResolver struct {
 }
 
 func (c *clientResolver) find(r Request) (identity, error) {
+	if c.ipv4Bits == 32 && !c.trustsAnything() {
+		if text, ok := leadingIPv4(r.RemoteAddr()); ok {
+			c.warnings.untrustedHeader.look(r)
+			return identity{text: text, plain: true}, nil
+		}
+	}
 	at, ok := c.client(r)
 	if !ok {
 		return identity{}, ErrNoKey
@@ -123,7 +129,7 @@ func (c *clientResolver) bucket(h host) identity {
 	if addr.Is4() {
 		bits = c.ipv4Bits
 		if text != "" && bits == 32 {
-			return identity{text: text}
+			return identity{text: text, plain: true}
 		}
 	}
 	network, _ := addr.Prefix(bits) // the bits are in range: prepare saw to it

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// addressWarnings are what one ClientIP has to say about the setup around it, each at most once.
+// addressWarnings are what the ClientIP keys of one rule have to say about the setup around it, each at most once.
 type addressWarnings struct {
 	untrustedHeader    lookout
 	peerWithoutAddress warning
@@ -66,7 +66,7 @@ func (l *lookout) look(r Request) {
 		return
 	}
 	if l.looks.Load() >= firstLooks {
-		if rand.N(laterLooks) != 0 {
+		if rand.Uint32()%laterLooks != 0 {
 			return
 		}
 	} else {

@@ -16,7 +16,7 @@ func BearerToken() Key { return Secret(bearerToken{}) }
 
 // APIKey is the value of a header field that holds an API key. It is [Header] with the value hashed, as by [Secret],
 // and limits nothing before somebody has checked the key: see [BearerToken].
-func APIKey(header string) Key { return Secret(headerKey{header}) }
+func APIKey(header string) Key { return Secret(headerKey{textproto.CanonicalMIMEHeaderKey(header)}) }
 
 // Cookie is the value of a cookie, such as a session, hashed as by [Secret]. Clients can leave cookies out and invent
 // them: see [BearerToken]. There is no key if the value is empty or two cookies have the name.
@@ -26,7 +26,8 @@ func Cookie(name string) Key { return Secret(cookie{name}) }
 // proxy of yours sets or that somebody has checked. There is no key if the value is empty or the field has two lines.
 // The values of Authorization, Proxy-Authorization and Cookie are hashed as by [Secret].
 func Header(name string) Key {
-	switch textproto.CanonicalMIMEHeaderKey(name) {
+	name = textproto.CanonicalMIMEHeaderKey(name)
+	switch name {
 	case "Authorization", "Proxy-Authorization", "Cookie":
 		return Secret(headerKey{name})
 	}
@@ -40,7 +41,7 @@ func BasicUser() Key { return basicUser{} }
 
 type (
 	bearerToken struct{}
-	headerKey   struct{ name string }
+	headerKey   struct{ name string } // canonical, which saves writing it anew for each request
 	cookie      struct{ name string }
 	basicUser   struct{}
 )

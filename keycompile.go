@@ -18,11 +18,11 @@ type finder interface {
 	find(r Request) (identity, error)
 }
 
-// keyCompiler turns one Key into its nodes.
+// keyCompiler turns the Keys of one rule into their nodes.
 type keyCompiler struct {
-	faults []*ConfigError
-	warn   func(code, message string)
-	secret bool // there is a Secret among the keys
+	faults   []*ConfigError
+	warnings *addressWarnings
+	secret   bool // there is a Secret among the keys
 }
 
 func (c *keyCompiler) fault(field, format string, args ...any) {

@@ -1,6 +1,7 @@
 package httplimit
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -27,58 +28,70 @@ const (
 // client's long header shall not stay in memory for ever.
 const maxPooled = 4 << 10
 
-// keyHasher makes hashed keys. Safe for concurrent use.
-type keyHasher struct {
-	secret []byte // nil: SHA-256
-	pool   sync.Pool
-}
-
-type keyHashState struct {
+// keyDraft is a key in the making. It belongs to one goroutine.
+type keyDraft struct {
+	items   []keyItem
 	mac     hash.Hash // nil: SHA-256
 	message []byte
 	sum     [sha256.Size]byte
 }
 
-func newKeyHasher(secret []byte) *keyHasher {
-	h := &keyHasher{secret: append([]byte(nil), secret...)}
-	h.pool.New = func() any {
-		if len(h.secret) == 0 {
-			return &keyHashState{}
-		}
-		return &keyHashState{mac: hmac.New(sha256.New, h.secret)}
-	}
-	return h
-}
-
-// keyed tells whether there is a KeySecret, so that every key is hashed.
-func (h *keyHasher) keyed() bool { return len(h.secret) > 0 }
-
-func (h *keyHasher) key(items []keyItem) string {
-	state := h.pool.Get().(*keyHashState)
-	if state.mac != nil {
-		state.message = appendMessage(append(state.message[:0], labelHMAC...), items)
-		state.mac.Reset()
-		state.mac.Write(state.message)
-		state.mac.Sum(state.sum[:0])
+// hash writes the items as a hashed key.
+func (d *keyDraft) hash() string {
+	if d.mac != nil {
+		d.message = appendMessage(append(d.message[:0], labelHMAC...), d.items)
+		d.mac.Reset()
+		d.mac.Write(d.message)
+		d.mac.Sum(d.sum[:0])
 	} else {
-		state.message = appendMessage(append(state.message[:0], labelSHA...), items)
-		state.sum = sha256.Sum256(state.message)
+		d.message = appendMessage(append(d.message[:0], labelSHA...), d.items)
+		d.sum = sha256.Sum256(d.message)
 	}
 	var text [1 + (hashedSize*8+5)/6]byte
 	text[0] = '#'
-	base64.RawURLEncoding.Encode(text[1:], state.sum[:hashedSize])
-	if cap(state.message) > maxPooled {
-		state.message = nil
-	}
-	h.pool.Put(state)
+	base64.RawURLEncoding.Encode(text[1:], d.sum[:hashedSize])
 	return string(text[:])
 }
 
+// draftPool keeps drafts for the requests to come. Safe for concurrent use.
+type draftPool struct {
+	secret []byte // the KeySecret; empty: none
+	pool   sync.Pool
+}
+
+func newDraftPool(keySecret []byte) *draftPool { return &draftPool{secret: bytes.Clone(keySecret)} }
+
+// keyed tells whether there is a KeySecret, so that every key is hashed.
+func (p *draftPool) keyed() bool { return len(p.secret) > 0 }
+
+func (p *draftPool) take() *keyDraft {
+	if d, ok := p.pool.Get().(*keyDraft); ok {
+		return d
+	}
+	d := &keyDraft{}
+	if p.keyed() {
+		d.mac = hmac.New(sha256.New, p.secret)
+	}
+	return d
+}
+
+// give takes a draft back and drops what it holds of the request.
+func (p *draftPool) give(d *keyDraft) {
+	clear(d.items)
+	d.items = d.items[:0]
+	clear(d.message)
+	d.message = d.message[:0]
+	if cap(d.message) > maxPooled {
+		d.message = nil
+	}
+	p.pool.Put(d)
+}
+
 func appendMessage(b []byte, items []keyItem) []byte {
-	for _, item := range items {
-		switch found := item.found; {
-		case item.mark != "":
-			b = append(b, item.mark...)
+	for i := range items {
+		switch found := &items[i].found; {
+		case items[i].mark != "":
+			b = append(b, items[i].mark...)
 		case found.network.IsValid():
 			var room [maxAddress]byte
 			b = appendPart(b, found.append(room[:0]))

@@ -16,32 +16,33 @@ type keyBranch struct {
 }
 
 // gather appends what n finds in r. The first error ends it.
-func (n *keyNode) gather(items []keyItem, r Request) ([]keyItem, error) {
+func (n *keyNode) gather(d *keyDraft, r Request) error {
 	switch {
 	case n.leaf != nil:
 		found, err := n.leaf.find(r)
-		return append(items, keyItem{found: found, composed: n.composed}), err
+		d.items = append(d.items, keyItem{found: found, composed: n.composed})
+		return err
 	case n.first != nil:
-		return n.gatherFirst(items, r)
+		return n.gatherFirst(d, r)
 	}
-	var err error
 	for i := range n.all {
-		if items, err = n.all[i].gather(items, r); err != nil {
-			return nil, err
+		if err := n.all[i].gather(d, r); err != nil {
+			return err
 		}
 	}
-	return items, nil
+	return nil
 }
 
-func (n *keyNode) gatherFirst(items []keyItem, r Request) ([]keyItem, error) {
+func (n *keyNode) gatherFirst(d *keyDraft, r Request) error {
+	before := len(d.items)
 	for i := range n.first {
 		branch := &n.first[i]
-		tried, err := branch.gather(append(items, keyItem{mark: branch.mark}), r)
-		if err == nil || !errors.Is(err, ErrNoKey) {
-			return tried, err
+		d.items = append(d.items[:before], keyItem{mark: branch.mark})
+		if err := branch.gather(d, r); err == nil || !errors.Is(err, ErrNoKey) {
+			return err
 		}
 	}
-	return nil, ErrNoKey
+	return ErrNoKey
 }
 
 // parts is how many identities place wants.
@@ -62,23 +63,24 @@ func (n *keyNode) parts() int {
 	return sum
 }
 
-// place is gather for identities found elsewhere: it appends them and returns those that are left. There must be as
-// many as parts says.
-func (n *keyNode) place(items []keyItem, parts []string) ([]keyItem, []string) {
+// place is gather for identities found elsewhere. It takes as many parts as it needs and returns the rest.
+func (n *keyNode) place(d *keyDraft, parts []string) []string {
 	switch {
 	case n.first != nil:
-		return n.first[0].place(append(items, keyItem{mark: n.first[0].mark}), parts)
+		d.items = append(d.items, keyItem{mark: n.first[0].mark})
+		return n.first[0].place(d, parts)
 	case n.leaf != nil:
 		item := keyItem{composed: n.composed}
 		if n.parts() == 1 {
 			item.found, parts = n.given(parts[0]), parts[1:]
 		}
-		return append(items, item), parts
+		d.items = append(d.items, item)
+		return parts
 	}
 	for i := range n.all {
-		items, parts = n.all[i].place(items, parts)
+		parts = n.all[i].place(d, parts)
 	}
-	return items, parts
+	return parts
 }
 
 // given is the identity that the leaf would have found if its text is part.

@@ -12,23 +12,22 @@ type keyring struct {
 }
 
 // compileKey checks the Key and the NoKey of a rule and makes them ready. field and noKeyField are their paths in
-// the Config. warn is called at most once per code for each key inside, from any goroutine.
+// the Config. warn is called at most once per code, from any goroutine.
 func compileKey(field, noKeyField string, key, noKey Key, keySecret []byte, warn func(code, message string)) (*keyring, []*ConfigError) {
 	if noKey == nil {
 		noKey = ClientIP()
 	}
-	hash := newKeyHasher(keySecret)
-	k := &keyring{}
-	c := keyCompiler{warn: warn}
-	k.key = c.recipe(field, key, "", hash)
-	k.noKey = c.recipe(noKeyField, noKey, markNoKey, hash)
+	drafts := newDraftPool(keySecret)
+	c := keyCompiler{warnings: newAddressWarnings(warn)}
+	k := &keyring{key: c.recipe(field, key, "", drafts), noKey: c.recipe(noKeyField, noKey, markNoKey, drafts)}
 	if len(c.faults) > 0 {
 		return nil, c.faults
 	}
-	k.nobody = markNobody
-	if hash.keyed() {
-		k.nobody = hash.key([]keyItem{{mark: markNobody}})
-	}
+	nobody := recipe{hashed: drafts.keyed(), drafts: drafts}
+	d := drafts.take()
+	d.items = append(d.items, keyItem{mark: markNobody})
+	k.nobody = nobody.write(d)
+	drafts.give(d)
 	return k, nil
 }
 
@@ -66,8 +65,10 @@ func (k *keyring) of(parts []string) (string, error) {
 	if want := k.key.root.parts(); want != len(parts) {
 		return "", fmt.Errorf("httplimit: the key of this rule has %d parts, not %d", want, len(parts))
 	}
-	items, _ := k.key.root.place(nil, parts)
-	return k.key.write(items), nil
+	d := k.key.drafts.take()
+	defer k.key.drafts.give(d)
+	k.key.root.place(d, parts)
+	return k.key.write(d), nil
 }
 
 // recipe is one Key made ready.
@@ -75,13 +76,13 @@ type recipe struct {
 	root   keyNode
 	mark   string // before all else; "" for none
 	hashed bool
-	hash   *keyHasher
+	drafts *draftPool
 }
 
-func (c *keyCompiler) recipe(field string, key Key, mark string, hash *keyHasher) recipe {
+func (c *keyCompiler) recipe(field string, key Key, mark string, drafts *draftPool) recipe {
 	c.secret = false
 	root := c.node(field, key, false)
-	return recipe{root: root, mark: mark, hashed: c.secret || hash.keyed(), hash: hash}
+	return recipe{root: root, mark: mark, hashed: c.secret || drafts.keyed(), drafts: drafts}
 }
 
 func (p *recipe) find(r Request) (string, error) {
@@ -90,29 +91,31 @@ func (p *recipe) find(r Request) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if found.isSafe() {
-			return found.text, nil
+		if key, ok := found.alone(); ok {
+			return key, nil
 		}
-		return p.write([]keyItem{{found: found}}), nil
+		d := p.drafts.take()
+		defer p.drafts.give(d)
+		d.items = append(d.items, keyItem{found: found})
+		return p.write(d), nil
 	}
-	var room [8]keyItem // more than any sensible key has: longer lists go to the heap
-	items := room[:0]
+	d := p.drafts.take()
+	defer p.drafts.give(d)
 	if p.mark != "" {
-		items = append(items, keyItem{mark: p.mark})
+		d.items = append(d.items, keyItem{mark: p.mark})
 	}
-	items, err := p.root.gather(items, r)
-	if err != nil {
+	if err := p.root.gather(d, r); err != nil {
 		return "", err
 	}
-	return p.write(items), nil
+	return p.write(d), nil
 }
 
-func (p *recipe) write(items []keyItem) string {
+func (p *recipe) write(d *keyDraft) string {
 	if !p.hashed {
 		var room [maxKey]byte
-		if text, fits := appendPlain(room[:0], items); fits {
+		if text, fits := appendPlain(room[:0], d.items); fits {
 			return string(text)
 		}
 	}
-	return p.hash.key(items)
+	return d.hash()
 }

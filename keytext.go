@@ -21,6 +21,7 @@ const (
 // identity is what a finder found: a text, or an address bucket that has no text yet.
 type identity struct {
 	text    string
+	plain   bool         // text is known to be a key as it stands
 	network netip.Prefix // if valid it stands for text
 }
 
@@ -31,21 +32,28 @@ type keyItem struct {
 	composed bool // one of the parts of a Compose
 }
 
-// isSafe tells whether the identity alone is a key as it stands.
-func (v identity) isSafe() bool {
-	if v.network.IsValid() || len(v.text) > maxKey {
-		return false
+// alone is the key of the identity alone, if it needs neither escapes nor a hash. It costs a string only for the text
+// of a network.
+func (v *identity) alone() (key string, ok bool) {
+	switch {
+	case v.network.IsValid():
+		var room [maxAddress]byte
+		return string(v.append(room[:0])), true
+	case v.plain:
+		return v.text, true
+	case len(v.text) > maxKey:
+		return "", false
 	}
 	for i := range len(v.text) {
 		if !isPlain(v.text[i], false) {
-			return false
+			return "", false
 		}
 	}
-	return true
+	return v.text, true
 }
 
 // append writes the identity as it was found.
-func (v identity) append(b []byte) []byte {
+func (v *identity) append(b []byte) []byte {
 	switch {
 	case !v.network.IsValid():
 		return append(b, v.text...)
@@ -59,13 +67,14 @@ func (v identity) append(b []byte) []byte {
 // that takes more than maxKey bytes.
 func appendPlain(b []byte, items []keyItem) (text []byte, fits bool) {
 	joint := false
-	for _, item := range items {
+	for i := range items {
+		item := &items[i]
 		if joint {
 			b = append(b, ':')
 		}
 		joint = item.mark == ""
 		b = append(b, item.mark...)
-		if found := item.found; found.network.IsValid() {
+		if found := &item.found; found.network.IsValid() {
 			var room [maxAddress]byte
 			b = appendEscaped(b, found.append(room[:0]), item.composed)
 		} else {

@@ -1,0 +1,89 @@
+package httplimit
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestAddressWarnings(t *testing.T) {
+	trusted := ClientIP(netip.MustParsePrefix("10.0.0.0/8"))
+	unix := ClientIPFrom(ClientIPConfig{Header: "X-Real-IP", TrustUnixSocket: true})
+	counted := ClientIPFrom(ClientIPConfig{Header: "Forwarded", TrustedHops: 2})
+	xff := [2]string{"X-Forwarded-For", "198.51.100.7"}
+	for _, test := range []struct {
+		name    string
+		key     Key
+		request Request
+		want    string
+	}{
+		{"a header that nobody trusts", ClientIP(), request("192.0.2.7:1", xff), "forwarded-header-not-trusted"},
+		{"Forwarded as well", ClientIP(), request("192.0.2.7:1", [2]string{"Forwarded", "for=198.51.100.7"}), "forwarded-header-not-trusted"},
+		{"a peer of IPv6 with such a header", ClientIP(), request("[2001:db8::7]:1", xff), "forwarded-header-not-trusted"},
+		{"a header that the NoKey does not trust", Header("X-A"), request("192.0.2.7:1", xff), "forwarded-header-not-trusted"},
+		{"no header", ClientIP(), request("192.0.2.7:1"), ""},
+		{"a header of other names", ClientIP(), request("192.0.2.7:1", [2]string{"X-Real-IP", "198.51.100.7"}), ""},
+		{"a peer without address", ClientIP(), request("@"), "peer-without-address"},
+		{"one that is trusted", unix, request("@", [2]string{"X-Real-IP", "198.51.100.7"}), ""},
+		{"one that is trusted and reports nothing", unix, request("@"), "client-address-is-a-proxy"},
+		{"a proxy that reports nothing", trusted, request("10.0.0.2:1"), "client-address-is-a-proxy"},
+		{"a proxy that reports garbage", trusted, request("10.0.0.2:1", [2]string{"X-Forwarded-For", "unknown"}), "client-address-is-a-proxy"},
+		{"fewer hops than counted", counted, request("10.0.0.2:1", [2]string{"Forwarded", "for=198.51.100.7"}), "client-address-is-a-proxy"},
+		{"a proxy that reports", trusted, request("10.0.0.2:1", xff), ""},
+		{"a client that came past the proxy", trusted, request("192.0.2.7:1", xff), ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var mu sync.Mutex
+			var codes []string
+			keys, faults := compileKey("Key", "NoKey", test.key, nil, nil, func(code, message string) {
+				mu.Lock()
+				defer mu.Unlock()
+				codes = append(codes, code)
+				if !strings.Contains(message, "ClientIP") || strings.Contains(message, "198.51.100.7") {
+					t.Errorf("the message of %s is %q, want it to tell what to do, and no address", code, message)
+				}
+			})
+			if len(faults) > 0 {
+				t.Fatal(faults[0])
+			}
+			var clients sync.WaitGroup
+			for range 8 {
+				clients.Go(func() {
+					for range 10 {
+						keys.find(test.request)
+					}
+				})
+			}
+			clients.Wait()
+			slices.Sort(codes)
+			switch {
+			case test.want == "" && len(codes) > 0:
+				t.Errorf("the warnings are %q, want none", codes)
+			case test.want != "" && (!slices.Contains(codes, test.want) || len(slices.Compact(slices.Clone(codes))) != len(codes)):
+				t.Errorf("the warnings are %q, want %q, and each once", codes, test.want)
+			}
+		})
+	}
+}
+
+// A proxy that is put in front of a running service is found as well, though not with its first request.
+func TestUntrustedHeaderIsFoundLater(t *testing.T) {
+	warned := 0
+	keys, faults := compileKey("Key", "NoKey", ClientIP(), nil, nil, func(string, string) { warned++ })
+	if len(faults) > 0 {
+		t.Fatal(faults[0])
+	}
+	direct, proxied := request("192.0.2.7:1"), request("192.0.2.7:1", [2]string{"X-Forwarded-For", "198.51.100.7"})
+	for range 2 * firstLooks {
+		keys.find(direct)
+	}
+	// The chance that none of so many requests is looked at is (1 - 1/laterLooks)^n < e^-64.
+	for range 64 * laterLooks {
+		keys.find(proxied)
+	}
+	if warned != 1 {
+		t.Errorf("warned %d times, want once", warned)
+	}
+}

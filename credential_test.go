@@ -1,0 +1,162 @@
+package httplimit
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// found is the identity that key finds in r, "none" where NoKey decides, and the cause.
+func found(t *testing.T, key Key, r Request) (string, error) {
+	t.Helper()
+	keys := ring(t, key, Everyone(), "")
+	if text, _, cause := keys.find(r); text == "%N:" {
+		return "none", cause
+	}
+	v, err := keys.key.root.leaf.find(r)
+	return v.text, err
+}
+
+func TestCredentials(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		key     Key
+		headers []string
+		want    string
+	}{
+		{"a token of an unusual alphabet", BearerToken(), []string{"Authorization", "Bearer 12|a:b,c"}, "12|a:b,c"},
+		{"a token with a tab", BearerToken(), []string{"Authorization", "Bearer a\tb"}, "none"},
+		{"a tab after the scheme", BearerToken(), []string{"Authorization", "Bearer\ta"}, "none"},
+		{"a token that is not ASCII", BearerToken(), []string{"Authorization", "Bearer ü"}, "none"},
+		{"a space before the scheme", BearerToken(), []string{"Authorization", " Bearer a"}, "none"},
+		{"a scheme that begins like it", BearerToken(), []string{"Authorization", "Bearerx a"}, "none"},
+		{"two lines, one without a token", BearerToken(), []string{"Authorization", "Bearer a", "Authorization", ""}, "none"},
+		{"a user in UTF-8", BasicUser(), []string{"Authorization", "basic w7w6eA=="}, "ü"},
+		{"a user without padding", BasicUser(), []string{"Authorization", "Basic YWxpY2U6eA"}, "none"},
+		{"a user longer than the room on the stack", BasicUser(), []string{"Authorization", "Basic " + strings.Repeat("YWFh", 100) + "OmI="}, strings.Repeat("a", 300)},
+		{"two lines of Basic", BasicUser(), []string{"Authorization", "Basic YWxpY2U6eA==", "Authorization", "Basic YWxpY2U6eA=="}, "none"},
+		{"a header of two equal lines", Header("X-A"), []string{"X-A", "v", "X-A", "v"}, "none"},
+		{"a header by its name in any case", Header("x-a"), []string{"X-A", "v"}, "v"},
+		{"a cookie among others", Cookie("sid"), []string{"Cookie", "a=b;sid=v ; c=d"}, "v"},
+		{"a cookie in the second line", Cookie("sid"), []string{"Cookie", "a=b", "Cookie", "sid=v"}, "v"},
+		{"a cookie in quotes is the one without", Cookie("sid"), []string{"Cookie", `sid="v"`}, "v"},
+		{"a cookie with '=' in its value", Cookie("sid"), []string{"Cookie", "sid=a=b="}, "a=b="},
+		{"two cookies in a line", Cookie("sid"), []string{"Cookie", "sid=a; sid=a"}, "none"},
+		{"two cookies in two lines, one empty", Cookie("sid"), []string{"Cookie", "sid=a", "Cookie", "sid="}, "none"},
+		{"a cookie in another case", Cookie("sid"), []string{"Cookie", "SID=a"}, "none"},
+		{"a cookie of empty quotes", Cookie("sid"), []string{"Cookie", `sid=""`}, "none"},
+		{"a cookie of one quote", Cookie("sid"), []string{"Cookie", `sid="`}, `"`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got, err := found(t, test.key, lines(test.headers...)); got != test.want || err != nil {
+				t.Errorf("the identity in %q is %q, %v; want %q", test.headers, got, err, test.want)
+			}
+		})
+	}
+}
+
+type (
+	userKey  struct{}
+	userID   int64
+	userName string
+	user     struct{ name string }
+)
+
+func (u *user) String() string { return u.name }
+
+func TestContextValue(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		value any
+		want  string
+		cause string
+	}{
+		{"a string", "alice", "alice", ""},
+		{"a type of strings", userName("alice"), "alice", ""},
+		{"an integer", 42, "42", ""},
+		{"a type of integers", userID(-42), "-42", ""},
+		{"the largest one", ^uint64(0), "18446744073709551615", ""},
+		{"zero is a user", 0, "0", ""},
+		{"a Stringer", &user{"alice"}, "alice", ""},
+		{"a nil Stringer", (*user)(nil), "none", ""},
+		{"a Stringer without text", &user{}, "none", ""},
+		{"the empty string", "", "none", ""},
+		{"nothing", nil, "none", ""},
+		{"a slice", []string{"top", "secret"}, "none", "[]string"},
+		{"a float", 1.5, "none", "float64"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := newRequest(func(r *http.Request) {
+				*r = *r.WithContext(context.WithValue(r.Context(), userKey{}, test.value))
+			})
+			got, cause := found(t, ContextValue(userKey{}), r)
+			if got != test.want || (cause != nil) != (test.cause != "") {
+				t.Errorf("the identity of %v is %q, %v; want %q", test.value, got, cause, test.want)
+			}
+			if cause != nil && (!strings.Contains(cause.Error(), test.cause) || strings.Contains(cause.Error(), "secret")) {
+				t.Errorf("the cause is %q, want the type %s and not the value", cause, test.cause)
+			}
+		})
+	}
+}
+
+func TestClientCert(t *testing.T) {
+	leaf := &x509.Certificate{RawSubjectPublicKeyInfo: []byte("public key")}
+	authority := &x509.Certificate{RawSubjectPublicKeyInfo: []byte("authority")}
+	sum := sha256.Sum256([]byte("public key"))
+	for _, test := range []struct {
+		name  string
+		state *tls.ConnectionState
+		want  string
+	}{
+		{"verified", &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{leaf, authority}}}, hex.EncodeToString(sum[:])},
+		{"sent but not verified", &tls.ConnectionState{PeerCertificates: []*x509.Certificate{leaf}}, "none"},
+		{"an empty chain", &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{}}}, "none"},
+		{"TLS without a certificate", &tls.ConnectionState{}, "none"},
+		{"no TLS", nil, "none"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := newRequest(func(r *http.Request) { r.TLS = test.state })
+			if got, err := found(t, ClientCert(), r); got != test.want || err != nil {
+				t.Errorf("the identity is %q, %v; want %q", got, err, test.want)
+			}
+		})
+	}
+}
+
+func TestRoutes(t *testing.T) {
+	mux := http.NewServeMux()
+	for _, pattern := range []string{"GET /items/{id}", "/tree/{leaf}/", "POST other.example/items/{id}"} {
+		mux.HandleFunc(pattern, func(http.ResponseWriter, *http.Request) {})
+	}
+	for _, test := range []struct{ name, method, url, want string }{
+		{"a route", "GET", "http://service.example/items/1", "GET /items/{id}"},
+		{"another client of it", "GET", "http://service.example/items/2?x=y", "GET /items/{id}"},
+		{"HEAD goes with GET", "HEAD", "http://service.example/items/2", "GET /items/{id}"},
+		{"a path that is cleaned", "GET", "http://service.example//items/./2", "GET /items/{id}"},
+		{"a redirect to a tree", "GET", "http://service.example/tree/1", "/tree/{leaf}/"},
+		{"a CONNECT to a tree tells the mux's path, not the client's", "CONNECT", "http://service.example/tree/1", ""},
+		{"a route of a host", "POST", "http://other.example/items/1", "POST other.example/items/{id}"},
+		{"another method", "PUT", "http://service.example/items/1", ""},
+		{"no route", "GET", "http://service.example/none", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r, err := http.NewRequest(test.method, test.url, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := found(t, RouteOf(mux), HTTPRequest(r)); got != test.want || err != nil {
+				t.Errorf("around the mux the route is %q, %v; want %q", got, err, test.want)
+			}
+			r.Pattern = test.want
+			if got, err := found(t, Route(), HTTPRequest(r)); got != test.want || err != nil {
+				t.Errorf("inside the mux the route is %q, %v; want %q", got, err, test.want)
+			}
+		})
+	}
+}
