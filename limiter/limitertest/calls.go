@@ -19,7 +19,7 @@ func testEndedContext(s *subject) {
 	s.pass(key)
 	for _, ctx := range []context.Context{canceled, late} {
 		for _, mode := range []limiter.Mode{limiter.Enforce, limiter.Observe, limiter.Force} {
-			for _, n := range []int64{1, -1} {
+			for _, n := range []int64{2, -1} {
 				taken, err := s.Store.Take(ctx, []limiter.Charge{as(mode, cost(n, key))})
 				if taken || !errors.Is(err, ctx.Err()) {
 					s.Errorf("Take (%s, cost %d) with an ended context: %t, %v, want false, %v", modeName(mode), n, taken, err, ctx.Err())

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
-	"testing"
+	"sync/atomic"
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
@@ -13,8 +13,14 @@ import (
 // reference is a store that is as simple as a store can be: a mutex and a map. Its clock may be set both ways.
 type reference struct {
 	mu    sync.Mutex
-	now   int64
+	clock func() int64 // Unix milliseconds
 	cells map[counter]*cell
+
+	// Where mutants get in.
+	load    func(c *cell, l limiter.Limit, now int64) limiter.Usage
+	kept    func(c *cell, l limiter.Limit, now int64) // after each batch that was spent; nil: nothing more
+	name    func(counter) counter                     // nil: as it is
+	borrows bool                                      // keeps strings without a copy
 }
 
 // cell is one counter.
@@ -26,20 +32,12 @@ type cell struct {
 
 type taken struct{ at, units int64 }
 
-func newReference() *reference {
-	return &reference{now: time.Date(2026, 11, 20, 10, 0, 0, 123e6, time.UTC).UnixMilli(), cells: map[counter]*cell{}}
-}
-
-func TestReference(t *testing.T) {
-	Run(t, func(*testing.T) Harness { return newReference().harness() })
-}
-
-func (r *reference) harness() Harness { return Harness{Store: r, Advance: r.advance} }
-
-func (r *reference) advance(d time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.now += d.Milliseconds()
+// newReference returns a store and what moves its clock.
+func newReference() (*reference, func(time.Duration)) {
+	var now atomic.Int64
+	now.Store(time.Date(2026, 11, 20, 10, 0, 0, 123e6, time.UTC).UnixMilli())
+	r := &reference{clock: now.Load, cells: map[counter]*cell{}, load: (*cell).load}
+	return r, func(d time.Duration) { now.Add(d.Milliseconds()) }
 }
 
 func (r *reference) Take(ctx context.Context, charges []limiter.Charge) (bool, error) {
@@ -48,6 +46,7 @@ func (r *reference) Take(ctx context.Context, charges []limiter.Charge) (bool, e
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	now := r.clock()
 	var (
 		cells    []*cell
 		counters []limiter.Usage
@@ -62,7 +61,7 @@ func (r *reference) Take(ctx context.Context, charges []limiter.Charge) (bool, e
 			place[id] = at
 			c := r.cell(id)
 			cells = append(cells, c)
-			counters = append(counters, c.load(charges[i].Limit, r.now))
+			counters = append(counters, r.load(c, charges[i].Limit, now))
 		}
 		of[i] = at
 	}
@@ -71,6 +70,9 @@ func (r *reference) Take(ctx context.Context, charges []limiter.Charge) (bool, e
 	}
 	for i := range charges {
 		cells[of[i]].save(charges[i].Limit, &counters[of[i]])
+		if r.kept != nil {
+			r.kept(cells[of[i]], charges[i].Limit, now)
+		}
 	}
 	return true, nil
 }
@@ -82,16 +84,26 @@ func (r *reference) Reset(ctx context.Context, charges []limiter.Charge) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range charges {
-		delete(r.cells, counterOf(&charges[i]))
+		delete(r.cells, r.named(counterOf(&charges[i])))
 	}
 	return nil
 }
 
+func (r *reference) named(id counter) counter {
+	if r.name != nil {
+		return r.name(id)
+	}
+	return id
+}
+
 func (r *reference) cell(id counter) *cell {
+	id = r.named(id)
 	c := r.cells[id]
 	if c == nil {
 		c = &cell{}
-		id.scope, id.key = strings.Clone(id.scope), strings.Clone(id.key)
+		if !r.borrows {
+			id.scope, id.key = strings.Clone(id.scope), strings.Clone(id.key)
+		}
 		r.cells[id] = c
 	}
 	return c

@@ -1,0 +1,96 @@
+package limitertest
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// modeIs reads one mode as another.
+func modeIs(from, to limiter.Mode) func(*reference) limiter.Store {
+	return misread(func(c *limiter.Charge) {
+		if c.Mode == from {
+			c.Mode = to
+		}
+	})
+}
+
+func modeMutants() []mutant {
+	return []mutant{
+		{name: "observe refuses", fails: "observe", make: modeIs(limiter.Observe, limiter.Enforce)},
+		{name: "observe spends what does not fit", fails: "observe", make: modeIs(limiter.Observe, limiter.Force)},
+		{name: "observe never spends", fails: "observe", make: modeIs(limiter.Observe, limiter.Look)},
+		{name: "an observe that does not fit cancels the batch", fails: "observe", make: mistaken(func(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
+			looks := append([]limiter.Charge(nil), charges...)
+			for i := range looks {
+				looks[i].Mode = limiter.Look
+			}
+			r.Take(ctx, looks)
+			for i := range looks {
+				if !looks[i].Allowed && charges[i].Mode == limiter.Observe {
+					copy(charges, looks)
+					return true, nil
+				}
+			}
+			return r.Take(ctx, charges)
+		})},
+		{name: "look spends", fails: "look", make: modeIs(limiter.Look, limiter.Observe)},
+		{name: "look refuses", fails: "look", make: modeIs(limiter.Look, limiter.Enforce)},
+		{name: "force is refused", fails: "force", make: modeIs(limiter.Force, limiter.Enforce)},
+		{name: "force fills up to the limit", fails: "force", make: mistaken(func(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
+			others := append([]limiter.Charge(nil), charges...)
+			for i := range others {
+				if c := &others[i]; c.Mode == limiter.Force {
+					c.Cost = min(c.Cost, r.ask(ctx, *c).Remaining)
+				}
+			}
+			taken, err := r.Take(ctx, others)
+			for i := range charges {
+				charges[i].State, charges[i].Decision = others[i].State, others[i].Decision
+			}
+			return taken, err
+		})},
+		{name: "force is spent with a batch that is refused", fails: "force", make: mistaken(func(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
+			taken, err := r.Take(ctx, charges)
+			for i := range charges {
+				if !taken && charges[i].Mode == limiter.Force {
+					r.Take(ctx, []limiter.Charge{charges[i]})
+				}
+			}
+			return taken, err
+		})},
+		{name: "modes in a batch are those of its first charge", fails: "mixed modes", make: mistaken(func(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
+			others := append([]limiter.Charge(nil), charges...)
+			for i := range others {
+				others[i].Mode = charges[0].Mode
+			}
+			taken, err := r.Take(ctx, others)
+			for i := range charges {
+				charges[i].State, charges[i].Decision = others[i].State, others[i].Decision
+			}
+			return taken, err
+		})},
+		{name: "check, then act", fails: "many callers of one key", make: mistaken(func(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
+			if got := r.ask(ctx, charges[0]); !got.Allowed || charges[0].Mode == limiter.Look {
+				charges[0] = got
+				return got.Allowed, nil
+			}
+			runtime.Gosched()
+			return r.Take(ctx, []limiter.Charge{as(limiter.Force, charges[0])})
+		})},
+		{name: "remaining may be negative", fails: "random batches", make: mistold(func(c *limiter.Charge) {
+			if c.Mode == limiter.Look && c.Current > c.Limit.Requests {
+				c.Remaining = c.Limit.Requests - c.Current
+			}
+		})},
+	}
+}
+
+// ask is a look at what the charge would get.
+func (r *reference) ask(ctx context.Context, c limiter.Charge) limiter.Charge {
+	charges := []limiter.Charge{as(limiter.Look, c)}
+	r.Take(ctx, charges)
+	charges[0].Mode = c.Mode
+	return charges[0]
+}

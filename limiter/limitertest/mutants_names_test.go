@@ -1,0 +1,67 @@
+package limitertest
+
+import (
+	"strings"
+
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// renamed is misnamed by what becomes of the key.
+func renamed(key func(string) string) func(*reference) limiter.Store {
+	return misnamed(func(id counter) counter {
+		id.key = key(id.key)
+		return id
+	})
+}
+
+func nameMutants() []mutant {
+	return []mutant{
+		{name: "scope is left out", fails: "counters stay apart", make: misnamed(func(id counter) counter {
+			id.scope = ""
+			return id
+		})},
+		{name: "algorithm is left out", fails: "counters stay apart", make: misnamed(func(id counter) counter {
+			id.algorithm = 0
+			return id
+		})},
+		{name: "window is left out", fails: "counters stay apart", make: misnamed(func(id counter) counter {
+			id.window = 0
+			return id
+		})},
+		{name: "window in days", fails: "counters stay apart", make: misnamed(func(id counter) counter {
+			id.window = id.window.Round(aDay)
+			return id
+		})},
+		{name: "scope and key are joined by a colon", fails: "hostile names", make: misnamed(func(id counter) counter {
+			id.scope, id.key = "", id.scope+":"+id.key
+			return id
+		})},
+		{name: "scope and key are joined by a zero byte", fails: "hostile names", make: misnamed(func(id counter) counter {
+			id.scope, id.key = "", id.scope+"\x00"+id.key
+			return id
+		})},
+		{name: "keys are cut at 250 bytes", fails: "hostile names", make: renamed(func(key string) string { return key[:min(len(key), 250)] })},
+		{name: "keys end at a zero byte", fails: "hostile names", make: renamed(func(key string) string {
+			key, _, _ = strings.Cut(key, "\x00")
+			return key
+		})},
+		{name: "keys are made valid UTF-8", fails: "hostile names", make: renamed(func(key string) string { return strings.ToValidUTF8(key, "\ufffd") })},
+		{name: "keys are trimmed", fails: "hostile names", make: renamed(strings.TrimSpace)},
+		{name: "keys are lower-cased", fails: "hostile names", make: renamed(strings.ToLower)},
+		{name: "keys lose control characters", fails: "hostile names", make: renamed(func(key string) string {
+			return strings.Map(func(r rune) rune {
+				if r < ' ' {
+					return '_'
+				}
+				return r
+			}, key)
+		})},
+		{name: "keys lose braces", fails: "hostile names", make: renamed(strings.NewReplacer("{", "", "}", "").Replace)},
+		{name: "an empty key is the address of everyone", fails: "hostile names", make: renamed(func(key string) string {
+			if key == "" {
+				return "*"
+			}
+			return key
+		})},
+	}
+}

@@ -1,0 +1,81 @@
+package limitertest
+
+import (
+	"time"
+
+	"github.com/httplimit/httplimit/limiter"
+)
+
+func timeMutants() []mutant {
+	return []mutant{
+		{name: "a clock in seconds", fails: "clock", make: func(r *reference) limiter.Store {
+			clock := r.clock
+			r.clock = func() int64 { return clock() / 1000 * 1000 }
+			return r
+		}},
+		{name: "weights in floats", fails: "vectors", make: mistold(func(c *limiter.Charge) {
+			share := 1 - float64(c.At%c.Limit.WindowMillis())/float64(c.Limit.WindowMillis())
+			if c.Previous > 0 && c.Allowed {
+				c.Remaining = max(0, c.Limit.Requests-c.Current-c.Cost-int64(share*float64(c.Previous)))
+			}
+		})},
+		{name: "windows turn one millisecond late", fails: "vectors", algorithm: limiter.FixedWindow, make: func(r *reference) limiter.Store {
+			r.load = func(c *cell, l limiter.Limit, now int64) limiter.Usage {
+				u := c.load(l, now-1)
+				u.At = now
+				return u
+			}
+			return r
+		}},
+		{name: "retry at the end of the window", fails: "retry after", make: mistold(func(c *limiter.Charge) {
+			if !c.Allowed {
+				c.RetryAfter = c.Limit.Window - time.Duration(c.At%c.Limit.WindowMillis())*time.Millisecond
+			}
+		})},
+		{name: "retry one millisecond early", fails: "retry after", algorithm: limiter.TokenBucket, make: mistold(func(c *limiter.Charge) {
+			c.RetryAfter = max(0, c.RetryAfter-time.Millisecond)
+		})},
+		{name: "retry in whole seconds", fails: "retry after", algorithm: limiter.SlidingLog, make: mistold(func(c *limiter.Charge) {
+			if c.RetryAfter != limiter.Never {
+				c.RetryAfter = (c.RetryAfter + time.Second - 1).Truncate(time.Second)
+			}
+		})},
+		{name: "reset at the end of the window", fails: "reset after", make: mistold(func(c *limiter.Charge) {
+			c.ResetAfter = min(c.ResetAfter, c.Limit.Window-time.Duration(c.At%c.Limit.WindowMillis())*time.Millisecond)
+		})},
+		{name: "window numbers modulo 32", fails: "idle", make: misloaded(func(c *cell, l limiter.Limit, now int64) limiter.Usage {
+			number := now / l.WindowMillis()
+			c.number = number - (number-c.number)%32
+			return c.load(l, now)
+		})},
+		{name: "a clock set back frees", fails: "clock goes back", make: misloaded(func(c *cell, l limiter.Limit, now int64) limiter.Usage {
+			if c.number > now/l.WindowMillis() {
+				*c = cell{}
+			}
+			return c.load(l, now)
+		})},
+		{name: "a clock set back locks out until it has caught up", fails: "clock goes back", make: misloaded(func(c *cell, l limiter.Limit, now int64) limiter.Usage {
+			before := *c
+			defer func() { *c = before }()
+			return c.load(l, now)
+		})},
+		{name: "a bucket does not refill until a clock set back has caught up", fails: "clock goes back", algorithm: limiter.TokenBucket, make: misloaded(func(c *cell, l limiter.Limit, now int64) limiter.Usage {
+			return limiter.BucketUsage(l, now, c.at, c.debt)
+		})},
+		{name: "a log waits until a clock set back has caught up", fails: "clock goes back", algorithm: limiter.SlidingLog, make: misloaded(func(c *cell, l limiter.Limit, now int64) limiter.Usage {
+			before := append([]taken(nil), c.log...)
+			defer func() { c.log = before }()
+			return c.load(l, now)
+		})},
+		{name: "a jump forward frees", fails: "clock goes forward", algorithm: limiter.TokenBucket, make: misloaded(func(c *cell, l limiter.Limit, now int64) limiter.Usage {
+			if now-c.at > l.WindowMillis()/3 {
+				*c = cell{}
+			}
+			return c.load(l, now)
+		})},
+		{name: "what was counted ahead of the clock weighs less", fails: "clock goes forward and back", make: misloaded(func(c *cell, l limiter.Limit, now int64) limiter.Usage {
+			c.number = min(c.number, now/l.WindowMillis())
+			return c.load(l, now)
+		})},
+	}
+}
