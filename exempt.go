@@ -12,7 +12,7 @@ import (
 // everybody. Use the same value for the Key of a rule, so that [New] reports what is wrong with it: a client that is
 // anything else, or faulty, exempts nobody. Without an address a request is not exempt.
 func NotFrom(client Key, networks ...netip.Prefix) func(*http.Request) bool {
-	c := keyCompiler{warn: func(string, string) {}}
+	c := keyCompiler{warnings: newAddressWarnings(func(string, string) {})}
 	cfg, isAddress := client.(clientIP)
 	exempt := make([]netip.Prefix, 0, len(networks))
 	for _, network := range networks {
