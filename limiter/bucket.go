@@ -8,14 +8,18 @@ const maxDebt = 1<<53 - 1
 // BucketUsage is what a TokenBucket holds at now, when what is stored is its debt at an earlier moment. A bucket
 // that was never stored is two zeros. The time since then refills at the rate of l. If the clock went back,
 // nothing has been refilled.
-func BucketUsage(l Limit, now, at, debt int64) Usage {
-	var u Usage
+func BucketUsage(l Limit, now, at, debt int64) (u Usage) {
+	u.LoadBucket(&l, now, at, debt)
+	return u
+}
+
+// LoadBucket makes a zero Usage that of [BucketUsage]; see [Usage.LoadWindow].
+func (u *Usage) LoadBucket(l *Limit, now, at, debt int64) {
 	u.At = now
 	// Compared before it is multiplied, so that nothing overflows after a long idle time.
 	if passed := max(0, now-at); passed < ceilDiv(debt, l.Requests) {
 		u.Debt = debt - passed*l.Requests
 	}
-	return u
 }
 
 // DebtAfter is the debt to store after a batch: that of u plus what the batch spent.
@@ -27,7 +31,7 @@ func (u *Usage) DebtAfter(l Limit) int64 {
 	return u.Debt + u.Spent*window
 }
 
-func (u *Usage) bucketRetry(l Limit, cost int64) time.Duration {
+func (u *Usage) bucketRetry(l *Limit, cost int64) time.Duration {
 	window := l.WindowMillis()
 	// Debt that must be refilled before the cost fits; cost is at most the capacity here.
 	return millis(ceilDiv(u.Debt-(l.Capacity()-cost)*window, l.Requests))

@@ -17,13 +17,13 @@ func Decide(charges []Charge, counters []Usage, of []int) (taken bool) {
 		return true
 	}
 	for i := range charges {
-		counters[of[i]].undo(charges[i].Limit)
+		counters[of[i]].undo(&charges[i].Limit)
 	}
 	for i := range charges {
 		c, u := &charges[i], &counters[of[i]]
-		c.State = u.state(c.Limit, 0)
-		c.Remaining = max(0, u.room(c.Limit, 0))
-		c.ResetAfter = u.resetAfter(c.Limit, 0)
+		c.At, c.Current, c.Previous = u.At, u.used(&c.Limit), u.Previous
+		c.Remaining = max(0, u.room(&c.Limit, 0))
+		c.ResetAfter = u.resetAfter(&c.Limit, 0)
 	}
 	return false
 }
@@ -32,24 +32,26 @@ func Decide(charges []Charge, counters []Usage, of []int) (taken bool) {
 // and spends it if its Mode says so. It is all that a batch of one needs: the batch is taken if the charge fits or
 // is not an Enforce charge, and a charge that does not fit leaves u as it was.
 func (u *Usage) Judge(c *Charge) (fits bool) {
+	l := &c.Limit
 	before, refundAt := u.Spent, c.At
-	c.State = u.state(c.Limit, before)
-	room := u.room(c.Limit, before)
+	// Field by field: what was just written word by word is slow to copy as a whole.
+	c.At, c.Current, c.Previous = u.At, u.used(l)+before, u.Previous
+	room := u.room(l, before)
 	fits = c.Cost <= room || c.Cost < 0 || c.Mode == Force
-	c.Decision = Decision{Allowed: fits}
+	c.Allowed, c.RetryAfter = fits, 0
 	switch {
 	case !fits:
 		// The units that the batch wants before this charge are part of what a second try would have to fit.
-		c.RetryAfter = u.retryAfter(c.Limit, saturate(before, c.Cost))
+		c.RetryAfter = u.retryAfter(l, saturate(before, c.Cost))
 	case c.Mode == Look || c.Cost == 0:
 	case c.Cost > 0:
 		u.Spent = min(saturate(before, c.Cost), MaxCount-u.Current)
 		room -= u.Spent - before
 	default:
-		u.refund(c.Limit, max(c.Cost, -MaxCount), refundAt)
-		room = u.room(c.Limit, u.Spent)
+		u.refund(l, max(c.Cost, -MaxCount), refundAt)
+		room = u.room(l, u.Spent)
 	}
 	c.Remaining = max(0, room)
-	c.ResetAfter = u.resetAfter(c.Limit, u.Spent)
+	c.ResetAfter = u.resetAfter(l, u.Spent)
 	return fits
 }

@@ -12,20 +12,24 @@ type Log interface {
 // LogUsage is what a SlidingLog holds at now: how many units were taken within the window that ends now, and when
 // the newest of them was. A unit taken at t counts while t > now - window. A store whose clock went back passes
 // the moments of future units as now.
-func LogUsage(now, used, newest int64, log Log) Usage {
-	u := Usage{Newest: newest, Log: log}
-	u.At, u.Current = now, used
+func LogUsage(now, used, newest int64, log Log) (u Usage) {
+	u.LoadLog(now, used, newest, log)
 	return u
+}
+
+// LoadLog makes a zero Usage that of [LogUsage]; see [Usage.LoadWindow].
+func (u *Usage) LoadLog(now, used, newest int64, log Log) {
+	u.At, u.Current, u.Newest, u.Log = now, used, newest, log
 }
 
 // logRetry waits for as many of the oldest units to leave as the cost lacks room. Units that the same batch takes
 // are part of the cost, so those to wait for are always in the log.
-func (u *Usage) logRetry(l Limit, cost int64) time.Duration {
+func (u *Usage) logRetry(l *Limit, cost int64) time.Duration {
 	lacking := u.Current + cost - l.Requests
 	return millis(u.Log.TakenAt(lacking) + l.WindowMillis() - u.At)
 }
 
-func (u *Usage) logReset(l Limit, extra int64) time.Duration {
+func (u *Usage) logReset(l *Limit, extra int64) time.Duration {
 	switch {
 	case extra > 0:
 		return l.Window

@@ -30,19 +30,19 @@ type Usage struct {
 
 // room is how much more could be spent after extra units: negative when the counter is above its limit. A cost
 // fits if and only if it is not larger.
-func (u *Usage) room(l Limit, extra int64) int64 {
+func (u *Usage) room(l *Limit, extra int64) int64 {
 	switch l.Algorithm {
 	case SlidingWindow:
 		return l.Requests - u.Current - extra - u.weighted(l.WindowMillis())
 	case TokenBucket:
-		return l.Capacity() - ceilDiv(u.Debt, l.WindowMillis()) - extra
+		return l.Capacity() - u.used(l) - extra
 	default:
 		return l.Requests - u.Current - extra
 	}
 }
 
 // retryAfter is for a cost that does not fit.
-func (u *Usage) retryAfter(l Limit, cost int64) time.Duration {
+func (u *Usage) retryAfter(l *Limit, cost int64) time.Duration {
 	if cost > l.Capacity() {
 		return Never
 	}
@@ -59,12 +59,12 @@ func (u *Usage) retryAfter(l Limit, cost int64) time.Duration {
 }
 
 // resetAfter is the time until nothing is in use any more, after extra units.
-func (u *Usage) resetAfter(l Limit, extra int64) time.Duration {
+func (u *Usage) resetAfter(l *Limit, extra int64) time.Duration {
 	switch l.Algorithm {
 	case SlidingWindow:
-		return u.slidingReset(l, extra)
+		return u.slidingReset(l.WindowMillis(), extra)
 	case TokenBucket:
-		return u.bucketReset(l, extra)
+		return u.bucketReset(*l, extra)
 	case SlidingLog:
 		return u.logReset(l, extra)
 	default:
@@ -75,18 +75,16 @@ func (u *Usage) resetAfter(l Limit, extra int64) time.Duration {
 	}
 }
 
-// state is what a charge after extra units is judged from.
-func (u *Usage) state(l Limit, extra int64) State {
-	s := u.State
+// used is how many units a State shows as in use now, before the batch.
+func (u *Usage) used(l *Limit) int64 {
 	if l.Algorithm == TokenBucket {
-		s.Current = ceilDiv(u.Debt, l.WindowMillis())
+		return ceilDiv(u.Debt, l.WindowMillis())
 	}
-	s.Current += extra
-	return s
+	return u.Current
 }
 
 // refund gives back -cost units: first those that the batch itself has taken, then those from before.
-func (u *Usage) refund(l Limit, cost, at int64) {
+func (u *Usage) refund(l *Limit, cost, at int64) {
 	n := -cost
 	var current, previous bool
 	switch l.Algorithm {
@@ -103,7 +101,7 @@ func (u *Usage) refund(l Limit, cost, at int64) {
 		u.Spent -= own
 		n -= own
 		if l.Algorithm == TokenBucket {
-			u.refundDebt(l, n)
+			u.refundDebt(*l, n)
 			return
 		}
 		back := min(n, u.Current)
@@ -121,7 +119,7 @@ func (u *Usage) refund(l Limit, cost, at int64) {
 }
 
 // undo forgets everything that the batch did to u.
-func (u *Usage) undo(l Limit) {
+func (u *Usage) undo(l *Limit) {
 	if l.Algorithm == TokenBucket {
 		u.Debt += u.returnedCurrent
 	} else {

@@ -12,9 +12,15 @@ import (
 // If the stored window lies in the future, the clock went back, which must not free a key: all its units count for
 // the window of now. Nor may it lock a key out until the clock has caught up: so a store whose clock can go back
 // writes such a Usage down, even if the batch is refused.
-func WindowUsage(l Limit, now, number, current, previous int64) Usage {
-	u := Usage{Number: now / l.WindowMillis()}
-	u.At = now
+func WindowUsage(l Limit, now, number, current, previous int64) (u Usage) {
+	u.LoadWindow(&l, now, number, current, previous)
+	return u
+}
+
+// LoadWindow makes a zero Usage that of [WindowUsage]. It is for stores in memory, where copying a Usage would be a
+// fifth of a decision's time.
+func (u *Usage) LoadWindow(l *Limit, now, number, current, previous int64) {
+	u.At, u.Number = now, now/l.WindowMillis()
 	switch {
 	case number == u.Number:
 		u.Current, u.Previous = current, previous
@@ -29,7 +35,6 @@ func WindowUsage(l Limit, now, number, current, previous int64) Usage {
 	if l.Algorithm == FixedWindow {
 		u.Previous = 0
 	}
-	return u
 }
 
 // elapsed is how much of the current window is over, in milliseconds.
@@ -46,7 +51,7 @@ func (u *Usage) weighted(window int64) int64 {
 }
 
 // slidingRetry solves the condition for the first moment at which it holds, without other traffic.
-func (u *Usage) slidingRetry(l Limit, cost int64) time.Duration {
+func (u *Usage) slidingRetry(l *Limit, cost int64) time.Duration {
 	window := l.WindowMillis()
 	free := l.Requests - u.Current - cost
 	if free >= 0 {
@@ -58,8 +63,7 @@ func (u *Usage) slidingRetry(l Limit, cost int64) time.Duration {
 }
 
 // slidingReset is when the weight of both windows rounds to nothing.
-func (u *Usage) slidingReset(l Limit, extra int64) time.Duration {
-	window := l.WindowMillis()
+func (u *Usage) slidingReset(window, extra int64) time.Duration {
 	left := window - u.elapsed(window)
 	switch current := u.Current + extra; {
 	case current > 0:
@@ -72,7 +76,7 @@ func (u *Usage) slidingReset(l Limit, extra int64) time.Duration {
 
 // refundsTo tells to which of the two windows a refund of what was charged at that moment goes. Without a moment
 // (0) it goes to both, the current one first.
-func (u *Usage) refundsTo(l Limit, at int64) (current, previous bool) {
+func (u *Usage) refundsTo(l *Limit, at int64) (current, previous bool) {
 	if at == 0 {
 		return true, true
 	}
