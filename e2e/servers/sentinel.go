@@ -67,6 +67,9 @@ func (s *Sentinel) startSentinel(t testing.TB) *Server {
 		},
 		pid: redisPID,
 	}, freePort)
+	// They greet each other every tenth of a second, not every two seconds. And a busy machine that halts them for two
+	// seconds is no clock that went wrong, after which they would do nothing for half a minute.
+	mustAsk(t, sentinel.Addr(), "SENTINEL", "DEBUG", "publish-period", "100", "tilt-trigger", "60000")
 	mustAsk(t, sentinel.Addr(), "SENTINEL", "MONITOR", s.Name, "127.0.0.1", strconv.Itoa(s.Primary.port), "2")
 	mustAsk(t, sentinel.Addr(), "SENTINEL", "SET", s.Name, "down-after-milliseconds", "500", "failover-timeout", "3000")
 	return sentinel

@@ -82,7 +82,7 @@ func start(t testing.TB, p program, ports func() (int, error)) *Server {
 		}
 		s := &Server{program: p, port: port, dir: t.TempDir()}
 		s.writeConfig(t)
-		t.Cleanup(func() { s.Kill(t) })
+		t.Cleanup(func() { s.finish(t) })
 		if err = s.run(); err == nil {
 			return s
 		}
@@ -104,7 +104,7 @@ func (s *Server) writeConfig(t testing.TB) {
 
 // run starts the process and waits until it answers. After an error it does not run.
 func (s *Server) run() error {
-	log, err := os.Create(filepath.Join(s.dir, "log"))
+	log, err := os.Create(filepath.Join(s.dir, logName))
 	if err != nil {
 		return err
 	}
@@ -123,8 +123,7 @@ func (s *Server) run() error {
 	}()
 	s.command, s.exited = command, exited
 	if err := s.awaitAnswer(); err != nil {
-		text, _ := os.ReadFile(log.Name())
-		return fmt.Errorf("%s at %s: %w\n%s", s.program.binary, s.Addr(), errors.Join(err, s.end()), text)
+		return fmt.Errorf("%s at %s: %w\n%s", s.program.binary, s.Addr(), errors.Join(err, s.end()), s.log())
 	}
 	return nil
 }
@@ -143,6 +142,26 @@ func (s *Server) awaitAnswer() error {
 		}
 		return err == nil, err
 	})
+}
+
+// finish ends the server with its test, and shows what it had to say if the test failed.
+func (s *Server) finish(t testing.TB) {
+	t.Helper()
+	s.Kill(t)
+	if t.Failed() {
+		t.Logf("servers: %s at %s wrote:\n%s", s.program.binary, s.Addr(), s.log())
+	}
+}
+
+const logName = "log"
+
+// log returns what the server has written since it was last started.
+func (s *Server) log() string {
+	text, err := os.ReadFile(filepath.Join(s.dir, logName))
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
 }
 
 func (s *Server) end() error {
