@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -32,14 +33,15 @@ func run(addr string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	server := &http.Server{Addr: addr, Handler: handler, ReadHeaderTimeout: 5 * time.Second}
-	go func() {
-		<-ctx.Done()
-		_ = server.Close()
-	}()
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
 	fmt.Printf("3 searches per 10 s and team, 20 requests per 10 s and client. Try it:\n\n"+
-		"\tfor i in 1 2 3 4; do curl -si -H 'X-Team: red' 'http://%s/search?q=go'; done\n\tcurl -si http://%[1]s/items/1\n\n", addr)
-	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+		"\tfor i in 1 2 3 4; do curl -si -H 'X-Team: red' 'http://%s/search?q=go'; done\n\tcurl -si http://%[1]s/items/1\n\n", listener.Addr())
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
