@@ -1,0 +1,118 @@
+package redisstore
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// batch is what one caller asks of the server, and what the server answered. It holds copies only, because the trip
+// that carries it may end after its caller has left.
+type batch struct {
+	start time.Duration // when the caller came
+	keys  []string      // each counter once
+	asks  []ask         // one for each charge
+
+	wake chan *trip // a trip to lead, or nil when the outcome is there
+	gone bool       // the caller has left; guarded by its lane
+
+	outcome outcome
+	usages  []limiter.Usage // one for each key, for the decision
+	of      []int           // the place in usages for each charge
+	moments moments
+}
+
+// ask is a charge as the script reads it. Batches of equal asks share their arguments.
+type ask struct {
+	place    int // of its key in the batch, from 1
+	limit    limiter.Limit
+	cost     int64
+	mode     limiter.Mode
+	refundTo int64 // Unix milliseconds, or 0
+}
+
+const (
+	// forget is the mode of a reset, which the script has beside those of package limiter.
+	forget = limiter.Force + 1
+
+	tooMuch    = limiter.MaxCount + 1 // a cost that fits no limit, as do all above it
+	lastMoment = 1<<53 - 1            // the last that Lua holds exactly
+)
+
+// batches reuses batches, so that a decision costs few allocations.
+type batches struct{ pool sync.Pool }
+
+// get returns an empty batch of a caller who came at start.
+func (p *batches) get(start time.Duration) *batch {
+	b, ok := p.pool.Get().(*batch)
+	if !ok {
+		b = &batch{wake: make(chan *trip, 1)}
+	}
+	b.start = start
+	return b
+}
+
+// put gives a batch back. Only after its outcome has come: until then a trip may hold it.
+func (p *batches) put(b *batch) {
+	clear(b.keys)
+	clear(b.usages)
+	b.keys, b.asks, b.usages, b.of = b.keys[:0], b.asks[:0], b.usages[:0], b.of[:0]
+	b.outcome, b.moments = outcome{}, moments{}
+	p.pool.Put(b)
+}
+
+// add copies charges into the batch.
+func (b *batch) add(prefix string, charges []limiter.Charge) {
+	for i := range charges {
+		c := &charges[i]
+		place := b.place(charges[:i], c)
+		if place == 0 {
+			b.keys = append(b.keys, keyOf(prefix, c))
+			place = len(b.keys)
+		}
+		b.of = append(b.of, place-1)
+		a := ask{place: place, limit: c.Limit, cost: min(max(c.Cost, -limiter.MaxCount), tooMuch), mode: c.Mode}
+		if c.Cost < 0 && c.At != 0 {
+			a.refundTo = min(max(c.At, 1), lastMoment)
+		}
+		b.asks = append(b.asks, a)
+	}
+}
+
+// addReset makes the batch forget the counters of charges.
+func (b *batch) addReset(prefix string, charges []limiter.Charge) {
+	b.add(prefix, charges)
+	for i := range b.asks {
+		b.asks[i].cost, b.asks[i].mode, b.asks[i].refundTo = 0, forget, 0
+	}
+}
+
+// spendNothing has the batch judged as it is and refused.
+func (b *batch) spendNothing() {
+	b.asks = append(b.asks, ask{place: 1, limit: b.asks[0].limit, cost: tooMuch})
+}
+
+// place is that of the counter of c if an earlier charge has it too, else 0.
+func (b *batch) place(earlier []limiter.Charge, c *limiter.Charge) int {
+	for i := range earlier {
+		e := &earlier[i]
+		if e.Key == c.Key && e.Scope == c.Scope && e.Limit.Algorithm == c.Limit.Algorithm && e.Limit.Window == c.Limit.Window {
+			return b.asks[i].place
+		}
+	}
+	return 0
+}
+
+// decide fills in the charges from the outcome, by the arithmetic of package limiter.
+func (b *batch) decide(charges []limiter.Charge) (taken bool, err error) {
+	if err := b.read(charges); err != nil {
+		return false, err
+	}
+	taken = limiter.Decide(charges, b.usages, b.of)
+	if taken != b.outcome.taken() {
+		return false, fmt.Errorf("redisstore: the script answered taken=%v, its counts say %v", b.outcome.taken(), taken)
+	}
+	return taken, nil
+}

@@ -1,0 +1,79 @@
+package redisstore
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/httplimit/httplimit/limiter/storekit"
+)
+
+const (
+	// DefaultPrefix begins the keys of a Store without a Prefix.
+	DefaultPrefix = "httplimit:"
+
+	// DefaultTimeout is a hundred round trips within a data centre, and no more than a visitor notices.
+	DefaultTimeout = 50 * time.Millisecond
+
+	longestPrefix = 64 // bytes; it is paid for with every counter
+)
+
+// Config says how a [Store] counts. The zero value works.
+type Config struct {
+	// Prefix begins every key, such as "shop:". Services that share a server and must not share counts need
+	// different ones. Up to 64 printable ASCII characters, no spaces and no braces. Empty means [DefaultPrefix].
+	Prefix string
+	// Timeout is how long a decision may take before it fails, whatever the settings of the client are. 0 means
+	// [DefaultTimeout].
+	Timeout time.Duration
+	// DenyCache is how many refusals are remembered, so that a client that goes on asking costs no call: see
+	// [storekit.DenyCache]. 0 means 65,536, below 0 none.
+	DenyCache int
+	// NoBreaker keeps on calling a server that does not answer. Otherwise decisions fail at once while it is
+	// down: see [storekit.Breaker].
+	NoBreaker bool
+	// Logger is told once, by New, of a client setting that costs time. nil means [slog.Default].
+	Logger *slog.Logger
+}
+
+// New returns a Store over any go-redis client: of one server, Sentinel, a Cluster or a Ring. It never dials, so a
+// service starts while Redis is down. Every fault of the Config is reported at once.
+func New(client redis.UniversalClient, cfg Config) (*Store, error) {
+	var faults []error
+	if client == nil {
+		faults = append(faults, errors.New("redisstore: client is nil, want one such as redis.NewClient makes"))
+	}
+	if len(cfg.Prefix) > longestPrefix || !printable(cfg.Prefix) {
+		faults = append(faults, fmt.Errorf("redisstore: Prefix is %q, want up to %d printable ASCII characters without spaces and braces", cfg.Prefix, longestPrefix))
+	}
+	if cfg.Timeout < 0 {
+		faults = append(faults, fmt.Errorf("redisstore: Timeout is %v, want 0 (%v) or more", cfg.Timeout, DefaultTimeout))
+	}
+	source, err := loadScript()
+	if err != nil {
+		faults = append(faults, err)
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	if cfg.Prefix == "" {
+		cfg.Prefix = DefaultPrefix
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = DefaultTimeout
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	s := &Store{
+		prefix:  cfg.Prefix,
+		timeout: cfg.Timeout,
+		clock:   storekit.NewClock(nil),
+		cache:   storekit.NewDenyCache(cfg.DenyCache),
+	}
+	s.servers = newServers(client, source, cfg, s.clock)
+	return s, nil
+}

@@ -1,0 +1,17 @@
+module github.com/httplimit/httplimit/limiter/redisstore
+
+go 1.25.0
+
+replace github.com/httplimit/httplimit => ../..
+
+require (
+	github.com/alicebob/miniredis/v2 v2.40.0
+	github.com/httplimit/httplimit v0.0.0
+	github.com/redis/go-redis/v9 v9.19.0
+)
+
+require (
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/yuin/gopher-lua v1.1.1 // indirect
+	go.uber.org/atomic v1.11.0 // indirect
+)

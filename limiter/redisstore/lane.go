@@ -1,0 +1,174 @@
+package redisstore
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/httplimit/httplimit/limiter/storekit"
+)
+
+const (
+	// maxKeys bounds a trip. A script of 128 keys takes the server some 100 µs, in which it serves nobody else, and
+	// larger ones save little more.
+	maxKeys = 128
+
+	// maxTrips is how many trips may be under way to one server. More than one only helps while one is slow.
+	maxTrips = 4
+
+	// maxWaiting is how many callers may wait for one server; 10,000 are served within some 20 ms.
+	maxWaiting = 16_384
+
+	// A trip is late after this many usual ones, and not before the shortest: less is the noise of a busy machine.
+	lateAfter     = 4
+	shortestDelay = time.Millisecond
+
+	// usualOver is over how many trips the usual time of one is averaged.
+	usualOver = 8
+)
+
+// lane brings batches to one server, many in one trip where many callers come at once, and has no goroutine for it.
+// A caller that finds the lane free leads a trip of its own at once. Those who come meanwhile wait; when the trip
+// ends, the first of them leads the next and takes all the others along.
+type lane struct {
+	send    func(context.Context, []*batch) []outcome
+	clock   *storekit.Clock
+	timeout time.Duration
+	inline  bool              // the client heeds deadlines: a leader may make the call in its own goroutine
+	breaker *storekit.Breaker // nil: none
+
+	mu      sync.Mutex
+	waiting []*batch
+	trips   []*trip       // under way, the latest last
+	usual   time.Duration // how long trips took lately
+}
+
+// do has the batch decided and returns when its outcome is there, when ctx ends, or when the lane's timeout is over
+// since the batch's start. After an error the batch may still be on its way and must not be reused.
+func (l *lane) do(ctx context.Context, b *batch) error {
+	t, err := l.enter(b)
+	for err == nil {
+		if t != nil {
+			l.lead(ctx, t)
+		}
+		select {
+		case t = <-b.wake:
+			if t == nil {
+				return b.outcome.err
+			}
+		case <-ctx.Done():
+			l.leave(b)
+			err = ctx.Err()
+		}
+	}
+	return err
+}
+
+// enter returns a trip for the caller to lead, or nil if it has to wait.
+func (l *lane) enter(b *batch) (*trip, error) {
+	if l.breaker.Open() {
+		return l.probe(b)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.free(b.start) {
+		return l.begin(&trip{batches: l.gather(b)}), nil
+	}
+	if len(l.waiting) >= maxWaiting {
+		return nil, &storekit.UnavailableError{Err: storekit.ErrBusy}
+	}
+	l.waiting = append(l.waiting, b)
+	return nil, nil
+}
+
+// probe is how the lane is entered while the server is taken to be down: alone, and rarely.
+func (l *lane) probe(b *batch) (*trip, error) {
+	permit, err := l.breaker.Begin(b.start)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.begin(&trip{batches: []*batch{b}, permit: permit, permitted: true}), nil
+}
+
+// free tells whether a trip may start now: always the first; others when all under way are late, or when trips take
+// so long that whoever waited for one and then made another would run out of time.
+func (l *lane) free(now time.Duration) bool {
+	if len(l.trips) == 0 {
+		return true
+	}
+	if len(l.trips) >= maxTrips {
+		return false
+	}
+	late := min(max(lateAfter*l.usual, shortestDelay), l.timeout/8)
+	return l.usual > l.timeout/4 || now-l.trips[len(l.trips)-1].began > late
+}
+
+// gather takes along who waits, up to a full trip. first, if any, leads.
+func (l *lane) gather(first *batch) []*batch {
+	batches := make([]*batch, 0, 1+min(len(l.waiting), maxKeys))
+	keys := 0
+	if first != nil {
+		batches = append(batches, first)
+		keys = len(first.keys)
+	}
+	taken := 0
+	for _, b := range l.waiting {
+		if !b.gone {
+			if keys += len(b.keys); keys > maxKeys && len(batches) > 0 {
+				break
+			}
+			batches = append(batches, b)
+		}
+		taken++
+	}
+	clear(l.waiting[:taken])
+	l.waiting = l.waiting[taken:]
+	return batches
+}
+
+func (l *lane) begin(t *trip) *trip {
+	t.began = l.clock.Now()
+	l.trips = append(l.trips, t)
+	return t
+}
+
+// next makes room for the trip after t: the first who waits leads it.
+func (l *lane) next(t *trip) {
+	l.trips = slices.DeleteFunc(l.trips, func(other *trip) bool { return other == t })
+	if len(l.trips) >= maxTrips {
+		return
+	}
+	if batches := l.gather(nil); len(batches) > 0 {
+		batches[0].wake <- l.begin(&trip{batches: batches})
+	}
+}
+
+// leave takes a batch out whose caller's context has ended. If it was already chosen to lead, another does.
+func (l *lane) leave(b *batch) {
+	l.mu.Lock()
+	b.gone = true
+	l.mu.Unlock()
+	select {
+	case t := <-b.wake:
+		if t != nil {
+			l.passOn(t)
+		}
+	default:
+	}
+}
+
+// passOn has another lead a trip that did not begin.
+func (l *lane) passOn(t *trip) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t.batches = slices.DeleteFunc(t.batches, func(b *batch) bool { return b.gone })
+	if len(t.batches) == 0 {
+		l.breaker.End(t.permit, l.clock.Now(), storekit.Undecided)
+		l.next(t)
+		return
+	}
+	t.batches[0].wake <- t
+}

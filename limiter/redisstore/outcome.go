@@ -1,0 +1,122 @@
+package redisstore
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/httplimit/httplimit/limiter"
+)
+
+var errShortReply = errors.New("redisstore: the reply of the script is too short")
+
+// outcome is what the server answered to a batch.
+type outcome struct {
+	at     int64 // the server's time, in Unix milliseconds
+	values []any // the part of the reply that is about the batch
+	err    error
+}
+
+// taken tells whether the server spent the batch.
+func (o *outcome) taken() bool { return o.number(0) == 1 }
+
+// number is a value of the reply. Servers with other Lua versions write whole numbers as text.
+func (o *outcome) number(i int) int64 {
+	switch v := o.values[i].(type) {
+	case int64:
+		return v
+	case string:
+		n, _ := strconv.ParseInt(v, 10, 64)
+		return n
+	}
+	return 0
+}
+
+// split gives each batch its part of a reply.
+func split(reply any, batches []*batch, outcomes []outcome) error {
+	values, ok := reply.([]any)
+	if !ok || len(values) == 0 {
+		return fmt.Errorf("redisstore: the reply of the script is a %T, want a list", reply)
+	}
+	head := outcome{values: values}
+	at := head.number(0)
+	values = values[1:]
+	for i, b := range batches {
+		if len(values) == 0 {
+			return errShortReply
+		}
+		o := outcome{at: at, values: values}
+		size := 1
+		if o.number(0) >= 0 {
+			size = b.replySize()
+		}
+		if len(values) < size {
+			return errShortReply
+		}
+		o.values, values = values[:size:size], values[size:]
+		outcomes[i] = o
+	}
+	return nil
+}
+
+// replySize is how many values the script answers to the batch.
+func (b *batch) replySize() int {
+	size := 1 + 2*len(b.keys)
+	for i := range b.asks {
+		if b.asks[i].limit.Algorithm == limiter.SlidingLog {
+			size += 2
+		}
+	}
+	return size
+}
+
+// read turns the outcome into usages.
+func (b *batch) read(charges []limiter.Charge) error {
+	o := &b.outcome
+	if o.err != nil {
+		return o.err
+	}
+	if bad := o.number(0); bad < 0 {
+		return fmt.Errorf("redisstore: what key %q holds was not written by this store; Reset deletes it", b.keys[-bad-1])
+	}
+	b.usages = b.usages[:0]
+	for i := range charges {
+		if b.of[i] == len(b.usages) {
+			first, second := o.number(1+2*b.of[i]), o.number(2+2*b.of[i])
+			b.usages = append(b.usages, b.usage(charges[i].Limit, first, second))
+		}
+	}
+	b.moments = moments{outcome: o, next: 1 + 2*len(b.keys)}
+	return nil
+}
+
+func (b *batch) usage(l limiter.Limit, first, second int64) limiter.Usage {
+	at := b.outcome.at
+	switch l.Algorithm {
+	case limiter.TokenBucket:
+		return limiter.BucketUsage(l, at, at, first)
+	case limiter.SlidingLog:
+		return limiter.LogUsage(at, first, second, &b.moments)
+	default:
+		return limiter.WindowUsage(l, at, at/l.WindowMillis(), first, second)
+	}
+}
+
+// moments are the last part of an outcome: for each charge of a log the moment that it waits for, and when the newest
+// unit was taken that is left after a refund; 0 where that is not asked.
+type moments struct {
+	outcome *outcome
+	next    int
+}
+
+// TakenAt returns the next moment: the script and limiter.Decide judge in the same order, and ask for moments in the
+// same cases.
+func (m *moments) TakenAt(int64) int64 {
+	for ; m.next < len(m.outcome.values); m.next++ {
+		if moment := m.outcome.number(m.next); moment != 0 {
+			m.next++
+			return moment
+		}
+	}
+	return m.outcome.at
+}
