@@ -1,0 +1,147 @@
+package httplimit_test
+
+import (
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+
+	"github.com/httplimit/httplimit"
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// The plan of a tenant decides. Plans of one algorithm and window share a counter, so a change of the plan keeps what
+// was spent.
+func ExampleRule_limitFunc() {
+	plans := map[string]limiter.Limit{"acme": limiter.PerMinute(600)}
+	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{{
+		Name:  "plan",
+		Key:   httplimit.ContextValue(tenantKey{}),
+		Limit: limiter.PerMinute(60),
+		LimitFunc: func(r *http.Request) (limiter.Limit, error) {
+			tenant, _ := r.Context().Value(tenantKey{}).(string)
+			plan, ok := plans[tenant]
+			if !ok {
+				return limiter.Limit{}, fmt.Errorf("tenant %q has no plan", tenant) // Limit holds
+			}
+			return plan, nil
+		},
+	}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.Header.Set("Authorization", "Bearer t0k3n")
+	w := httptest.NewRecorder()
+	authenticate(m.Handler(hello)).ServeHTTP(w, r)
+	fmt.Println(w.Header().Get("RateLimit-Policy"))
+	// Output: "plan";q=600;w=60
+}
+
+// Writing costs five times as much as reading, and a health check nothing.
+func ExampleRule_cost() {
+	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{{
+		Name:  "units",
+		Key:   httplimit.ClientIP(),
+		Limit: limiter.PerHour(10),
+		Cost: func(r *http.Request) (int64, error) {
+			switch {
+			case r.URL.Path == "/healthz":
+				return 0, httplimit.ErrSkip
+			case r.Method == http.MethodGet:
+				return 1, nil
+			}
+			return 5, nil
+		},
+	}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	h := m.Handler(hello)
+	for _, line := range []string{"GET /", "POST /", "POST /", "GET /", "GET /healthz"} {
+		method, path, _ := strings.Cut(line, " ")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(method, path, nil))
+		fmt.Println(line, w.Code)
+	}
+	// Output:
+	// GET / 200
+	// POST / 200
+	// POST / 429
+	// GET / 200
+	// GET /healthz 200
+}
+
+// Only wrong passwords count. The rule is Private, since the user name is a mere claim: nobody learns from the fields how
+// often somebody else has failed.
+func ExampleRule_countStatus() {
+	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{{
+		Name:        "login",
+		Key:         httplimit.Compose(httplimit.ClientIP(), httplimit.BasicUser()),
+		Limit:       limiter.PerHour(2),
+		CountStatus: func(status int) bool { return status == http.StatusUnauthorized },
+		Private:     true,
+	}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	h := m.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, password, _ := r.BasicAuth(); password != "right" {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	}))
+	for _, password := range []string{"wrong", "right", "right", "wrong", "right"} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.SetBasicAuth("ann", password)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		fmt.Println(password, w.Code, w.Header()["Ratelimit"])
+	}
+	// Output:
+	// wrong 401 []
+	// right 200 []
+	// right 200 []
+	// wrong 401 []
+	// right 429 []
+}
+
+// A rule on trial refuses nothing. The log and the Observer tell what it would have refused.
+func ExampleRule_shadow() {
+	var seen strings.Builder
+	m, err := httplimit.New(httplimit.Config{Observer: printer{&seen}, Rules: []httplimit.Rule{
+		{Name: "trial", Key: httplimit.ClientIP(), Limit: limiter.PerHour(1), Shadow: true},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	h := m.Handler(hello)
+	fmt.Println(visit(h, "/").Code, visit(h, "/").Code)
+	fmt.Print(seen.String())
+	// Output:
+	// 200 200
+	// trial allowed store 1
+	// trial shadow-refused store 1
+}
+
+// The office is exempt. Behind a proxy it is the client's address that counts, so both get the same key.
+func ExampleNotFrom() {
+	client := httplimit.ClientIP(netip.MustParsePrefix("192.0.2.0/24")) // the proxies' network
+	office := netip.MustParsePrefix("203.0.113.0/24")
+	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{
+		{Name: "ip", Key: client, Limit: limiter.PerHour(1), When: httplimit.NotFrom(client, office)},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	h := m.Handler(hello)
+	for _, address := range []string{"203.0.113.9", "203.0.113.9", "198.51.100.7", "198.51.100.7"} {
+		show(h, "X-Forwarded-For", address)
+	}
+	// Output:
+	// 200
+	// 200
+	// 200
+	// 429
+}

@@ -1,0 +1,197 @@
+package httplimit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"time"
+
+	"github.com/httplimit/httplimit"
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// visit sends one GET request from 192.0.2.1.
+func visit(h http.Handler, path string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	return w
+}
+
+// One line of protection: each client address two requests a minute, counted in memory.
+func ExamplePerIP() {
+	limit := httplimit.PerIP(2, time.Minute)
+	h := limit(hello)
+	for range 3 {
+		fmt.Println(visit(h, "/").Code)
+	}
+	// Output:
+	// 200
+	// 200
+	// 429
+}
+
+// Several rules are decided in one step: a request that one of them refuses spends nothing of the others.
+func ExampleNew() {
+	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{
+		{Name: "hourly", Key: httplimit.ClientIP(), Limit: limiter.PerHour(2)},
+		{Name: "daily", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1000)},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	h := m.Handler(hello)
+	visit(h, "/")
+	fmt.Println(visit(h, "/").Header().Get("RateLimit-Policy"))
+	w := visit(h, "/")
+	fmt.Println(w.Code, w.Header().Get("Content-Type"))
+	fmt.Println(w.Body)
+	// Output:
+	// "hourly";q=2;w=3600, "daily";q=1000;w=86400
+	// 429 application/problem+json
+	// {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,"violated-policies":["hourly"]}
+}
+
+// Every fault of a configuration is reported at once, with its place.
+func ExampleNew_faults() {
+	_, err := httplimit.New(httplimit.Config{Instances: -1, Rules: []httplimit.Rule{{Name: "ip", Limit: limiter.PerHour(2)}}})
+	fmt.Println(err)
+	// Output:
+	// httplimit: Instances: -1 is negative, want the number of processes that share the Store
+	// httplimit: Rules[0].Key: it is nil, want a Key
+}
+
+// A Middleware may stand around some routes only, and around as many handlers as there are: it counts them together.
+func ExampleMiddleware_Handler() {
+	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{
+		{Name: "reports", Key: httplimit.ClientIP(), Limit: limiter.PerHour(2)},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /reports/daily", m.Handler(hello))
+	mux.Handle("GET /reports/yearly", m.Handler(hello))
+	mux.Handle("GET /", hello)
+	for _, path := range []string{"/reports/daily", "/reports/daily", "/reports/yearly", "/"} {
+		fmt.Println(path, visit(mux, path).Code)
+	}
+	// Output:
+	// /reports/daily 200
+	// /reports/daily 200
+	// /reports/yearly 429
+	// / 200
+}
+
+// What was spent stays spent when a limit changes, and a faulty configuration changes nothing.
+func ExampleMiddleware_Reconfigure() {
+	perHour := func(n int64) httplimit.Config {
+		return httplimit.Config{Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerHour(n)}}}
+	}
+	m, err := httplimit.New(perHour(2))
+	if err != nil {
+		log.Fatal(err)
+	}
+	left := func() {
+		v, err := m.Peek(context.Background(), "ip", "192.0.2.1")
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(v.Remaining, "of", v.Limit)
+	}
+	visit(m.Handler(hello), "/")
+	left()
+	if err := m.Reconfigure(perHour(10)); err != nil {
+		log.Fatal(err)
+	}
+	left()
+	fmt.Println(m.Reconfigure(perHour(0)) != nil)
+	left()
+	// Output:
+	// 1 of 2/h
+	// 9 of 10/h
+	// true
+	// 9 of 10/h
+}
+
+// down is a store that cannot be reached.
+type down struct{}
+
+func (down) Take(context.Context, []limiter.Charge) (bool, error) {
+	return false, errors.New("connection refused")
+}
+func (down) Reset(context.Context, []limiter.Charge) error { return errors.New("connection refused") }
+
+// A readiness page tells which rules their store cannot decide at present.
+func ExampleMiddleware_Health() {
+	m, err := httplimit.New(httplimit.Config{
+		Store:  down{},
+		Logger: slog.New(slog.DiscardHandler),
+		Rules: []httplimit.Rule{
+			{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerHour(2), Failure: httplimit.FailOpen},
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(m.Health()), "at the start")
+	fmt.Println(visit(m.Handler(hello), "/").Code)
+	for _, ill := range m.Health() {
+		fmt.Println(ill.Rule, ill.Policy, ill.Err)
+	}
+	// Output:
+	// 0 at the start
+	// 200
+	// ip fail-open connection refused
+}
+
+// An answer of one's own. The header fields, Retry-After among them, are set already.
+func ExampleConfig_onDeny() {
+	m, err := httplimit.New(httplimit.Config{
+		Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerHour(1)}},
+		OnDeny: func(w http.ResponseWriter, r *http.Request, d httplimit.Denial) {
+			w.WriteHeader(d.Status)
+			for _, v := range d.Rules { // Private rules are not among them
+				fmt.Fprintf(w, "No more than %v, please.", v.Limit)
+			}
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	h := m.Handler(hello)
+	visit(h, "/")
+	w := visit(h, "/")
+	fmt.Println(w.Code, w.Header().Get("Retry-After") != "", w.Body)
+	// Output: 429 true No more than 1/h, please.
+}
+
+// printer is an Observer that prints. One for metrics counts by the labels rule, result and source.
+type printer struct{ out io.Writer }
+
+func (p printer) Observe(o httplimit.Observation) {
+	fmt.Fprintln(p.out, o.Rule, o.Result, o.Source, o.Cost)
+}
+
+func ExampleObserver() {
+	var seen strings.Builder
+	m, err := httplimit.New(httplimit.Config{
+		Rules:    []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerHour(1)}},
+		Observer: printer{&seen},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	h := m.Handler(hello)
+	visit(h, "/")
+	visit(h, "/")
+	fmt.Print(seen.String())
+	// Output:
+	// ip allowed store 1
+	// ip refused store 1
+}
