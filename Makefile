@@ -29,6 +29,10 @@ bench: ## run the benchmarks that match BENCH (.) for BENCHTIME (1s) each
 	else echo "There is no benchmarks module: running the root module's own benchmarks."; fi; \
 	go test -run='^$$' -bench='$(BENCH)' -benchtime=$(BENCHTIME) -benchmem ./...
 
+.PHONY: tidy
+tidy: ## go mod tidy in every module: a requirement of the root is one of all the others
+	@.ci/each go mod tidy
+
 .PHONY: work
 work: ## write go.work with every module, for editors; git ignores it
 	@rm -f go.work go.work.sum
