@@ -150,27 +150,6 @@ func ExampleMiddleware_Health() {
 	// ip fail-open connection refused
 }
 
-// An answer of one's own. The header fields, Retry-After among them, are set already.
-func ExampleConfig_onDeny() {
-	m, err := httplimit.New(httplimit.Config{
-		Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerHour(1)}},
-		OnDeny: func(w http.ResponseWriter, r *http.Request, d httplimit.Denial) {
-			w.WriteHeader(d.Status)
-			for _, v := range d.Rules { // Private rules are not among them
-				fmt.Fprintf(w, "No more than %v, please.", v.Limit)
-			}
-		},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	h := m.Handler(hello)
-	visit(h, "/")
-	w := visit(h, "/")
-	fmt.Println(w.Code, w.Header().Get("Retry-After") != "", w.Body)
-	// Output: 429 true No more than 1/h, please.
-}
-
 // printer is an Observer that prints. One for metrics counts by the labels rule, result and source.
 type printer struct{ out io.Writer }
 

@@ -1,0 +1,84 @@
+package httplimit_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	"github.com/httplimit/httplimit"
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// An answer of one's own. The header fields, Retry-After among them, are set already.
+func ExampleConfig_onDeny() {
+	m, err := httplimit.New(httplimit.Config{
+		Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerHour(1)}},
+		OnDeny: func(w http.ResponseWriter, r *http.Request, d httplimit.Denial) {
+			w.WriteHeader(d.Status)
+			for _, v := range d.Rules { // Private rules are not among them
+				fmt.Fprintf(w, "No more than %v, please.", v.Limit)
+			}
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	h := m.Handler(hello)
+	visit(h, "/")
+	w := visit(h, "/")
+	fmt.Println(w.Code, w.Header().Get("Retry-After") != "", w.Body)
+	// Output: 429 true No more than 1/h, please.
+}
+
+// The default answer for programs, a page for browsers.
+func ExampleDenial_ServeHTTP() {
+	m, err := httplimit.New(httplimit.Config{
+		Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerHour(1)}},
+		OnDeny: func(w http.ResponseWriter, r *http.Request, d httplimit.Denial) {
+			if r.Header.Get("Accept") != "text/html" {
+				d.ServeHTTP(w, r)
+				return
+			}
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			w.WriteHeader(d.Status)
+			fmt.Fprint(w, "<p>Too fast. Please wait.</p>")
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	h := m.Handler(hello)
+	visit(h, "/")
+	for _, accept := range []string{"*/*", "text/html"} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("Accept", accept)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		fmt.Println(w.Code, w.Header().Get("Content-Type"))
+	}
+	// Output:
+	// 429 application/problem+json
+	// 429 text/html; charset=utf-8
+}
+
+// The body of the default answer, for frameworks that write JSON in a way of their own.
+func ExampleDenial_MarshalJSON() {
+	d := httplimit.Denial{Status: http.StatusTooManyRequests, RetryAfter: time.Second, Rules: []httplimit.Verdict{{Rule: "ip"}}}
+	text, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(text))
+	// Output:
+	// {
+	//   "type": "https://iana.org/assignments/http-problem-types#quota-exceeded",
+	//   "title": "Request cannot be satisfied as assigned quota has been exceeded",
+	//   "status": 429,
+	//   "violated-policies": [
+	//     "ip"
+	//   ]
+	// }
+}

@@ -1,0 +1,124 @@
+package httplimit_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+
+	"github.com/httplimit/httplimit"
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// A handler tells in its own words where the client stands.
+func ExampleFrom() {
+	m, err := httplimit.New(httplimit.Config{
+		Expose: true,
+		Rules:  []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerHour(10)}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	h := m.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, v := range httplimit.From(r.Context()) {
+			fmt.Fprintf(w, "%d of %v left", v.Remaining, v.Limit)
+		}
+	}))
+	fmt.Println(visit(h, "/").Body)
+	// Output: 9 of 10/h left
+}
+
+// What a query costs is known when its rows are counted. Spend is never refused: the next requests pay.
+func ExampleSpend() {
+	m, err := httplimit.New(httplimit.Config{
+		Expose: true,
+		Rules:  []httplimit.Rule{{Name: "rows", Key: httplimit.ClientIP(), Limit: limiter.PerHour(100)}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	h := m.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		const rows = 150
+		if err := httplimit.Spend(r.Context(), "rows", rows); err != nil {
+			log.Print(err)
+		}
+		fmt.Println("spent", httplimit.From(r.Context())[0].Cost)
+	}))
+	fmt.Println(visit(h, "/").Code)
+	fmt.Println(visit(h, "/").Code)
+	// Output:
+	// spent 151
+	// 200
+	// 429
+}
+
+// The name stands in the body, so the handler asks. No request is counted by the rule itself.
+func ExampleMiddleware_Allow() {
+	unknown := httplimit.KeyFunc(func(*http.Request) (string, error) { return "", httplimit.ErrSkip })
+	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{
+		{Name: "reset mail", Key: unknown, Limit: limiter.PerHour(2)},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	h := m.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v, err := m.Allow(r.Context(), "reset mail", r.PostFormValue("user"))
+		if err == nil && v.Allowed {
+			fmt.Println("a mail to", r.PostFormValue("user"))
+		}
+		// The same answer in any case: who has got a mail is nobody's business.
+		fmt.Fprintln(w, "look into your mail")
+	}))
+	for _, user := range []string{"ann", "ann", "ann", "bob"} {
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(url.Values{"user": {user}}.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		h.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	// Output:
+	// a mail to ann
+	// a mail to ann
+	// a mail to bob
+}
+
+// An operator looks where a client stands, by the parts of the rule's key. Nothing is spent.
+func ExampleMiddleware_Peek() {
+	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{
+		{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerHour(2)},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	visit(m.Handler(hello), "/") // from 192.0.2.1
+	for range 2 {
+		v, err := m.Peek(context.Background(), "ip", "192.0.2.1")
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(v.Allowed, v.Remaining)
+	}
+	// Output:
+	// true 1
+	// true 1
+}
+
+// An operator unblocks a client.
+func ExampleMiddleware_Reset() {
+	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{
+		{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerHour(1)},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	h := m.Handler(hello)
+	fmt.Println(visit(h, "/").Code, visit(h, "/").Code)
+	if err := m.Reset(context.Background(), "ip", "192.0.2.1"); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(visit(h, "/").Code)
+	// Output:
+	// 200 429
+	// 200
+}
