@@ -109,7 +109,9 @@ type wire struct {
 
 func (w *wire) reset() { w.text, w.fields, w.done = w.text[:0], w.fields[:0], "" }
 
-func (w *wire) ready(name, value string) { w.fields = append(w.fields, field{name: name, ready: value}) }
+func (w *wire) ready(name, value string) {
+	w.fields = append(w.fields, field{name: name, ready: value})
+}
 
 // end closes the field whose value was appended to text since from.
 func (w *wire) end(name string, from int) {
