@@ -28,7 +28,6 @@
 // # Time
 //
 // The clock is this process's: the wall clock, read once in [New], and monotonic from there. Where the clocks of
-// two processes differ by more than Skew, or a window is shorter than Skew, a FixedWindow still never admits more
-// than its limit under one window number, but a SlidingWindow may miss what the slower process added to the
-// previous window after the faster one had left it: at most the limit more at each turn.
+// two processes differ by more than Skew, the faster one misses what the slower one still adds to the window before:
+// at most the limit more at each turn. The same holds for a SlidingWindow shorter than Skew.
 package kvstore

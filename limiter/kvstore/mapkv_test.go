@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/httplimit/httplimit/limiter/kvstore"
 )
 
 // mapKV is a KV in a map, on a clock that a test moves.
@@ -55,8 +57,40 @@ func (kv *mapKV) Add(_ context.Context, key string, delta int64, ttl time.Durati
 	return c.n, nil
 }
 
-// trips is how many calls the KV has had.
-func (kv *mapKV) trips() int64 { return kv.gets.Load() + kv.adds.Load() }
+// sum is what all keys together hold, expired or not.
+func (kv *mapKV) sum() (sum int64) {
+	kv.mu.Lock()
+	defer kv.mu.Unlock()
+	for _, c := range kv.counts {
+		sum += c.n
+	}
+	return sum
+}
+
+// hooked is a KV that asks before each call: the hook may wait, fail or panic.
+type hooked struct {
+	kvstore.KV
+	get func(ctx context.Context, keys []string) error
+	add func(ctx context.Context, key string, delta int64) error
+}
+
+func (kv hooked) Get(ctx context.Context, keys ...string) ([]int64, error) {
+	if kv.get != nil {
+		if err := kv.get(ctx, keys); err != nil {
+			return nil, err
+		}
+	}
+	return kv.KV.Get(ctx, keys...)
+}
+
+func (kv hooked) Add(ctx context.Context, key string, delta int64, ttl time.Duration) (int64, error) {
+	if kv.add != nil {
+		if err := kv.add(ctx, key, delta); err != nil {
+			return 0, err
+		}
+	}
+	return kv.KV.Add(ctx, key, delta, ttl)
+}
 
 // hand is a clock that a test sets.
 type hand struct {
