@@ -53,11 +53,13 @@ func (o *Outcome) check(m *Middleware, r Request) {
 		return
 	}
 	for i := range o.s.rules {
-		rule := &o.s.rules[i]
-		if charge, applies := rule.charge(r, m.journal); applies {
-			o.items = append(o.items, item{rule: rule, limit: charge.Limit})
-			o.charges = append(o.charges, charge)
+		rule, next := &o.s.rules[i], len(o.charges)
+		o.charges = append(o.charges, limiter.Charge{})
+		if !rule.charge(&o.charges[next], r, m.journal) {
+			o.charges = o.charges[:next]
+			continue
 		}
+		o.items = append(o.items, item{rule: rule, limit: o.charges[next].Limit})
 	}
 	if len(o.items) == 0 {
 		return
@@ -213,15 +215,20 @@ func (o *Outcome) Settle(status int) {
 	if status != statusClientClosed {
 		o.giveBack(status)
 	}
+	o.forget()
+	outcomes.Put(o)
+}
+
+// forget leaves nothing of the request but the room for the next one.
+func (o *Outcome) forget() {
 	clear(o.items)
 	clear(o.charges)
 	clear(o.standing)
 	clear(o.verdicts)
+	o.items, o.charges, o.standing, o.verdicts = o.items[:0], o.charges[:0], o.standing[:0], o.verdicts[:0]
 	o.wire.reset()
-	*o = Outcome{
-		items: o.items[:0], charges: o.charges[:0], standing: o.standing[:0], verdicts: o.verdicts[:0], wire: o.wire,
-	}
-	outcomes.Put(o)
+	o.m, o.s, o.ctx, o.ledger, o.request.r = nil, nil, nil, nil, nil
+	o.status, o.retry = 0, 0
 }
 
 // counting tells whether Settle needs to know the status.

@@ -103,31 +103,30 @@ func printable(s string) bool {
 	return true
 }
 
-// charge makes the rule's charge for a request. applies is false where the rule has nothing to do with it.
-func (r *rule) charge(req Request, log *journal) (c limiter.Charge, applies bool) {
+// charge fills in the rule's charge for a request, c being empty. It returns false where the rule has nothing to do
+// with the request.
+func (r *rule) charge(c *limiter.Charge, req Request, log *journal) (applies bool) {
 	if r.When != nil && !r.When(req.HTTP()) {
-		return c, false
+		return false
 	}
 	key, skip, cause := r.keys.find(req)
 	if skip {
-		return c, false
+		return false
 	}
 	if cause != nil {
 		log.once(r.name, "Key failed, NoKey decides", cause)
 	}
-	limit, applies := r.limitFor(req, log)
-	if !applies {
-		return c, false
+	if c.Limit, applies = r.limitFor(req, log); !applies {
+		return false
 	}
-	cost, applies := r.costOf(req, log)
-	if !applies {
-		return c, false
+	if c.Cost, applies = r.costOf(req, log); !applies {
+		return false
 	}
-	mode := limiter.Enforce
+	c.Scope, c.Key = r.scope, key
 	if r.Shadow {
-		mode = limiter.Observe
+		c.Mode = limiter.Observe
 	}
-	return limiter.Charge{Scope: r.scope, Key: key, Limit: limit, Cost: cost, Mode: mode}, true
+	return true
 }
 
 func (r *rule) limitFor(req Request, log *journal) (l limiter.Limit, applies bool) {
