@@ -2,7 +2,6 @@ package kvstore_test
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -256,5 +255,3 @@ func take(t *testing.T, store limiter.Store, c limiter.Charge) limiter.Charge {
 func charge(limit limiter.Limit, cost int64) limiter.Charge {
 	return limiter.Charge{Scope: "s", Key: "k", Limit: limit, Cost: cost}
 }
-
-var errDown = errors.New("no such server")

@@ -1,0 +1,253 @@
+package kvstore_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/kvstore"
+	"github.com/httplimit/httplimit/limiter/storekit"
+)
+
+var errDown = errors.New("no such server")
+
+// nth returns a hook that does what f does at its nth call, from 1, and at all later ones if last is 0.
+func nth(first, last int64, f func() error) func(context.Context, string, int64) error {
+	var calls atomic.Int64
+	return func(context.Context, string, int64) error {
+		if n := calls.Add(1); n < first || last != 0 && n > last {
+			return nil
+		}
+		return f()
+	}
+}
+
+func fail() error { return errDown }
+
+func failGet(context.Context, []string) error { return errDown }
+
+// pair is a batch of two counters.
+func pair() []limiter.Charge {
+	return []limiter.Charge{
+		{Scope: "s", Key: "a", Limit: limiter.PerMinute(10), Cost: 3},
+		{Scope: "s", Key: "b", Limit: limiter.Limit{Requests: 10, Window: time.Minute, Algorithm: limiter.FixedWindow}, Cost: 3},
+	}
+}
+
+func TestErrorsSpendNothing(t *testing.T) {
+	short := func(kv kvstore.KV) kvstore.KV { return shortAnswer{kv} }
+	hook := func(h hooked) func(kvstore.KV) kvstore.KV {
+		return func(kv kvstore.KV) kvstore.KV {
+			h.KV = kv
+			return h
+		}
+	}
+	for _, tc := range []struct {
+		name string
+		kv   func(kvstore.KV) kvstore.KV
+		want string // in the error
+	}{
+		{"the read fails", hook(hooked{get: failGet}), "no such server"},
+		{"the read brings too few counts", short, "of 3 keys returned 2"},
+		{"the first addition fails", hook(hooked{add: nth(1, 1, fail)}), "no such server"},
+		{"the second addition fails", hook(hooked{add: nth(2, 2, fail)}), "no such server"},
+		{"the second addition panics", hook(hooked{add: nth(2, 2, func() error { panic("nil map") })}), "nil map"},
+		{"the read panics", hook(hooked{get: func(context.Context, []string) error { panic("nil map") }}), "nil map"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			clock := newHand()
+			inner := newMapKV(clock.Now)
+			store := newStore(t, tc.kv(inner), kvstore.Config{Timeout: patient, Now: clock.Now})
+			taken, err := store.Take(context.Background(), pair())
+			if taken || err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, %v, want false and an error that says %q", taken, err, tc.want)
+			}
+			if got := inner.sum(); got != 0 {
+				t.Errorf("left in the KV: %d units, want 0", got)
+			}
+		})
+	}
+}
+
+type shortAnswer struct{ kvstore.KV }
+
+func (kv shortAnswer) Get(ctx context.Context, keys ...string) ([]int64, error) {
+	counts, err := kv.KV.Get(ctx, keys...)
+	return counts[1:], err
+}
+
+// What could not be given back stays spent: stricter, never laxer.
+func TestGiveBackFails(t *testing.T) {
+	clock := newHand()
+	inner := newMapKV(clock.Now)
+	kv := hooked{KV: inner, add: nth(2, 0, fail)}
+	store := newStore(t, kv, kvstore.Config{Timeout: patient, Now: clock.Now})
+	if _, err := store.Take(context.Background(), pair()); !errors.Is(err, errDown) {
+		t.Errorf("got %v, want %v", err, errDown)
+	}
+	if got := inner.sum(); got != 3 {
+		t.Errorf("left in the KV: %d units, want 3", got)
+	}
+}
+
+func TestFailedResetIsAnError(t *testing.T) {
+	store := newStore(t, hooked{KV: newMapKV(time.Now), add: nth(1, 0, fail)}, kvstore.Config{})
+	if err := store.Reset(context.Background(), pair()); !errors.Is(err, errDown) {
+		t.Errorf("got %v, want %v", err, errDown)
+	}
+}
+
+// stall waits as a client without deadlines does.
+func stall(d time.Duration) func() error {
+	return func() error {
+		time.Sleep(d)
+		return nil
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	const timeout = 50 * time.Millisecond
+	for _, tc := range []struct {
+		name string
+		kv   hooked
+	}{
+		{"the read stalls", hooked{get: func(context.Context, []string) error { return stall(time.Second)() }}},
+		{"the first addition stalls", hooked{add: nth(1, 1, stall(time.Second))}},
+		{"the second addition stalls", hooked{add: nth(2, 2, stall(time.Second))}},
+		{"everything is slow", hooked{
+			get: func(context.Context, []string) error { return stall(20 * time.Millisecond)() },
+			add: nth(1, 0, stall(20*time.Millisecond)),
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				inner := newMapKV(time.Now)
+				tc.kv.KV = inner
+				store := newStore(t, tc.kv, kvstore.Config{Timeout: timeout})
+				start := time.Now()
+				_, err := store.Take(context.Background(), pair())
+				if !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("got %v, want an error that wraps context.DeadlineExceeded", err)
+				}
+				if got := time.Since(start); got != timeout {
+					t.Errorf("took %v, want %v", got, timeout)
+				}
+				time.Sleep(time.Minute)
+				if got := inner.sum(); got != 0 {
+					t.Errorf("left in the KV after the late answer: %d units, want 0", got)
+				}
+			})
+		})
+	}
+}
+
+func TestCallerLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := newMapKV(time.Now)
+		store := newStore(t, hooked{KV: inner, add: nth(1, 0, stall(20*time.Millisecond))}, kvstore.Config{})
+		for range 10 { // no failures of the KV, so the breaker stays closed
+			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
+			start := time.Now()
+			if _, err := store.Take(ctx, pair()); err != context.DeadlineExceeded {
+				t.Errorf("got %v, want the context's own error", err)
+			}
+			cancel()
+			if got := time.Since(start); got != 30*time.Millisecond {
+				t.Errorf("took %v, want 30ms", got)
+			}
+			time.Sleep(time.Second)
+		}
+		if got := inner.sum(); got != 0 {
+			t.Errorf("left in the KV: %d units, want 0", got)
+		}
+		if !store.Healthy() {
+			t.Error("callers who left opened the breaker")
+		}
+	})
+}
+
+func TestBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down, calls := true, 0
+		kv := hooked{KV: newMapKV(time.Now), get: func(context.Context, []string) error {
+			calls++
+			if down {
+				return errDown
+			}
+			return nil
+		}}
+		store := newStore(t, kv, kvstore.Config{})
+		for range 6 {
+			if _, err := store.Take(context.Background(), pair()); !errors.Is(err, errDown) {
+				t.Fatalf("got %v, want %v", err, errDown)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		before := calls
+		_, err := store.Take(context.Background(), pair())
+		var unavailable *storekit.UnavailableError
+		if !errors.As(err, &unavailable) || unavailable.RetryAfter <= 0 || unavailable.RetryAfter > time.Second {
+			t.Errorf("got %v, want an *UnavailableError with the time to the next probe", err)
+		}
+		if calls != before || store.Healthy() {
+			t.Errorf("after 6 failures: %d more calls, healthy %v, want 0 and false", calls-before, store.Healthy())
+		}
+
+		down = false
+		time.Sleep(time.Second)
+		if taken, err := store.Take(context.Background(), pair()); !taken || err != nil || !store.Healthy() {
+			t.Errorf("after the KV came back: %v, %v, healthy %v, want true, nil, true", taken, err, store.Healthy())
+		}
+	})
+}
+
+func TestNoBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		kv := hooked{KV: newMapKV(time.Now), get: func(context.Context, []string) error {
+			calls++
+			return errDown
+		}}
+		store := newStore(t, kv, kvstore.Config{NoBreaker: true})
+		for range 20 {
+			store.Take(context.Background(), pair())
+			time.Sleep(20 * time.Millisecond)
+		}
+		if calls != 20 || !store.Healthy() {
+			t.Errorf("calls of a KV that is down: got %d, healthy %v, want 20 and true", calls, store.Healthy())
+		}
+	})
+}
+
+// Goroutines left behind by a KV that ignores its context are bounded, and behind them nobody waits.
+func TestStalledKVHoldsABoundedNumber(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var stalled atomic.Int64
+		release := make(chan struct{})
+		kv := hooked{KV: newMapKV(time.Now), get: func(context.Context, []string) error {
+			stalled.Add(1)
+			<-release
+			return nil
+		}}
+		store := newStore(t, kv, kvstore.Config{Timeout: time.Millisecond, NoBreaker: true})
+		for range 2 * storekit.DefaultTrips {
+			if _, err := store.Take(context.Background(), pair()); err == nil {
+				t.Fatal("no error from a KV that stalls")
+			}
+		}
+		start := time.Now()
+		_, err := store.Take(context.Background(), pair())
+		if !errors.Is(err, storekit.ErrBusy) || time.Since(start) != 0 {
+			t.Errorf("got %v after %v, want ErrBusy at once", err, time.Since(start))
+		}
+		if got := stalled.Load(); got != storekit.DefaultTrips {
+			t.Errorf("calls under way: got %d, want %d", got, storekit.DefaultTrips)
+		}
+		close(release)
+	})
+}
