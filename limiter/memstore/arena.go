@@ -74,25 +74,29 @@ func (a *arena) move(node uint32, to *arena) (head, tail uint32) {
 
 // logReader tells when the units of one SlidingLog were taken.
 type logReader struct {
-	arena *arena
-	head  uint32
+	arena      *arena
+	head, tail uint32
+	units      int64
 	// newest is when all units count as taken if there is no list.
 	newest int64
 }
 
-// TakenAt goes through the list from the oldest entry on: one step for a charge of one unit, and at most as many as
-// the charge has units.
+// TakenAt goes through the list from the nearer end. A charge that did not fit asks for as many of the oldest units
+// as it lacks, a refund for the newest that is left: so it takes no more steps than the charge has units.
 func (r *logReader) TakenAt(n int64) int64 {
 	if r.arena == nil {
 		return r.newest
 	}
-	node := r.head
-	for {
-		n -= r.arena.units(node)
-		next := r.arena.next(node)
-		if n <= 0 || next == 0 {
-			return r.arena.time(node)
+	if after := r.units - n; after < n {
+		node := r.tail
+		for after -= r.arena.units(node); after >= 0; after -= r.arena.units(node) {
+			node = r.arena.previous(node)
 		}
-		node = next
+		return r.arena.time(node)
 	}
+	node := r.head
+	for n -= r.arena.units(node); n > 0; n -= r.arena.units(node) {
+		node = r.arena.next(node)
+	}
+	return r.arena.time(node)
 }

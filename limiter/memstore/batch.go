@@ -109,11 +109,12 @@ func (b *batch) load(s *Store, charges []limiter.Charge, now int64) {
 		}
 	}
 	b.usages = slices.Grow(b.usages[:0], len(b.counters))[:len(b.counters)]
+	clear(b.usages)
 	b.logs = slices.Grow(b.logs[:0], len(b.counters))[:len(b.counters)]
 	for i, c := range b.counters {
 		sh := s.stripes[c.stripe].shard(c.table)
 		n, found := sh.lookUp(c.hash, now)
-		b.usages[i] = sh.load(&charges[c.charge].Limit, c.hash, n, found, now, &b.logs[i])
+		sh.load(&b.usages[i], &charges[c.charge].Limit, c.hash, n, found, now, &b.logs[i])
 	}
 }
 

@@ -37,10 +37,10 @@ func (sh *shard) trim(n int, now int64) bool {
 	return true
 }
 
-func (sh *shard) loadLog(n int, now int64, r *logReader) limiter.Usage {
+func (sh *shard) loadLog(u *limiter.Usage, n int, now int64, r *logReader) {
 	s := logSlot(sh.slot(n))
-	*r = logReader{arena: &sh.entries, head: s.head()}
-	return limiter.LogUsage(now, s.units(), sh.entries.time(s.tail()), r)
+	*r = logReader{arena: &sh.entries, head: s.head(), tail: s.tail(), units: s.units()}
+	u.LoadLog(now, s.units(), sh.entries.time(s.tail()), r)
 }
 
 // saveLog writes u to the log of hash, which is in slot number n if it was found, and returns where it is now. It is

@@ -33,11 +33,6 @@ const (
 	never    = math.MaxInt64
 )
 
-func (sh *shard) open(t *table, st *stripe) {
-	*sh = shard{table: t, stripe: st, due: never, over: never, swept: st.latest}
-	sh.plan()
-}
-
 // capacity is in slots; 0 or a power of two.
 func (sh *shard) capacity() int {
 	if sh.slots == nil {

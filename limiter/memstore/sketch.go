@@ -71,7 +71,7 @@ func (k *sketch) add(hash uint64, units int64) {
 }
 
 // loadCrowded is what a counter holds that is in no slot.
-func (sh *shard) loadCrowded(l *limiter.Limit, hash uint64, now int64, r *logReader) limiter.Usage {
+func (sh *shard) loadCrowded(u *limiter.Usage, l *limiter.Limit, hash uint64, now int64, r *logReader) {
 	var number, current, previous int64
 	if sh.crowd != nil {
 		number = now / sh.table.window
@@ -81,20 +81,19 @@ func (sh *shard) loadCrowded(l *limiter.Limit, hash uint64, now int64, r *logRea
 	units := min(current+previous, limiter.MaxCount)
 	switch sh.table.algorithm {
 	case limiter.TokenBucket:
-		if units == 0 {
-			return limiter.BucketUsage(*l, now, 0, 0)
+		if units > 0 {
+			units += max(0, l.Capacity()-l.Requests)
 		}
-		units += max(0, l.Capacity()-l.Requests)
-		return limiter.BucketUsage(*l, now, now, min(units, maxDebt/sh.table.window)*sh.table.window)
+		u.LoadBucket(l, now, now, min(units, maxDebt/sh.table.window)*sh.table.window)
 	case limiter.SlidingLog:
 		// As if taken when the window ends in which the sketch counted them.
 		*r = logReader{newest: number * sh.table.window}
 		if current > 0 {
 			r.newest += sh.table.window
 		}
-		return limiter.LogUsage(now, units, r.newest, r)
+		u.LoadLog(now, units, r.newest, r)
 	default:
-		return limiter.WindowUsage(*l, now, number, current, previous)
+		u.LoadWindow(l, now, number, current, previous)
 	}
 }
 

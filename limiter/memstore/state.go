@@ -6,20 +6,22 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-// load is what the counter of hash holds now, in slot number n or, if it was not found, in the sketch or nowhere.
-func (sh *shard) load(l *limiter.Limit, hash uint64, n int, found bool, now int64, r *logReader) limiter.Usage {
+// load puts into u, which is zero, what the counter of hash holds now: in slot number n or, if it was not found, in
+// the sketch or nowhere.
+func (sh *shard) load(u *limiter.Usage, l *limiter.Limit, hash uint64, n int, found bool, now int64, r *logReader) {
 	if !found {
-		return sh.loadCrowded(l, hash, now, r)
+		sh.loadCrowded(u, l, hash, now, r)
+		return
 	}
 	switch words := sh.slot(n); sh.table.algorithm {
 	case limiter.TokenBucket:
 		at, _ := unpackRefill(words[2])
-		return limiter.BucketUsage(*l, now, at, int64(words[1]))
+		u.LoadBucket(l, now, at, int64(words[1]))
 	case limiter.SlidingLog:
-		return sh.loadLog(n, now, r)
+		sh.loadLog(u, n, now, r)
 	default:
 		previous, current, _ := unpackCounts(words[1])
-		return limiter.WindowUsage(*l, now, sh.number(words[0], now), current, previous)
+		u.LoadWindow(l, now, sh.number(words[0], now), current, previous)
 	}
 }
 

@@ -14,7 +14,7 @@ type stripe struct {
 	store  *Store
 	index  int
 	log    logReader      // of the charge under judgement
-	_      [128 - 80]byte // two cache lines, which processors fetch together
+	_      [128 - 96]byte // two cache lines, which processors fetch together
 }
 
 // stripesFor chooses how many stripes a store has. 256 keep two cores, and many more, from meeting in one. Above a
@@ -49,14 +49,20 @@ func (st *stripe) time(now int64) int64 {
 
 // shard returns the part of t that lies in this stripe. The pointer holds until the next call for another table.
 func (st *stripe) shard(t *table) *shard {
+	if t.index < len(st.shards) && st.shards[t.index].table == t {
+		return &st.shards[t.index]
+	}
+	return st.open(t)
+}
+
+func (st *stripe) open(t *table) *shard {
 	if t.index >= len(st.shards) {
 		grown := make([]shard, t.index+1)
 		copy(grown, st.shards)
 		st.shards = grown
 	}
 	sh := &st.shards[t.index]
-	if sh.table != t {
-		sh.open(t, st)
-	}
+	*sh = shard{table: t, stripe: st, due: never, over: never, swept: st.latest}
+	sh.plan()
 	return sh
 }

@@ -38,7 +38,8 @@ func (s *Store) takeOne(c *limiter.Charge) (taken bool, err error) {
 	now = st.time(now)
 	sh := st.shard(t)
 	n, found := sh.lookUp(hash, now)
-	u := sh.load(&c.Limit, hash, n, found, now, &st.log)
+	var u limiter.Usage
+	sh.load(&u, &c.Limit, hash, n, found, now, &st.log)
 	fits := u.Judge(c)
 	if u.Spent != 0 || u.Returned != 0 {
 		sh.save(hash, n, found, &u, c)

@@ -1,0 +1,160 @@
+package memstore_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/memstore"
+)
+
+const plenty = 1_000_000_000
+
+func newStore(tb testing.TB, maxKeys int) *memstore.Store {
+	tb.Helper()
+	store, err := memstore.New(memstore.Config{MaxKeys: maxKeys})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return store
+}
+
+// take fails the test or benchmark unless the charge is decided as wanted.
+func take(tb testing.TB, store limiter.Store, want bool, c *[1]limiter.Charge) {
+	taken, err := store.Take(context.Background(), c[:])
+	if err != nil || taken != want {
+		tb.Errorf("Take(%q, %v): got %v, %v, want %v", c[0].Key, c[0].Limit, taken, err, want)
+	}
+}
+
+func BenchmarkHotKey(b *testing.B) {
+	for _, algorithm := range []limiter.Algorithm{limiter.SlidingWindow, limiter.FixedWindow, limiter.TokenBucket, limiter.SlidingLog} {
+		for _, allowed := range []bool{true, false} {
+			l := limiter.Limit{Requests: plenty, Window: time.Hour, Algorithm: algorithm}
+			if algorithm == limiter.TokenBucket {
+				l.Window = time.Second
+			}
+			if algorithm == limiter.SlidingLog {
+				l.Requests, l.Window = 100_000, time.Millisecond
+			}
+			if !allowed {
+				l.Requests, l.Window = 1, time.Hour
+			}
+			b.Run(fmt.Sprintf("algorithm=%v/allowed=%v", algorithm, allowed), func(b *testing.B) {
+				store := newStore(b, 0)
+				if !allowed {
+					take(b, store, true, &[1]limiter.Charge{{Scope: "api/perip", Key: "192.0.2.1", Limit: l, Cost: 1}})
+				}
+				b.ReportAllocs()
+				b.RunParallel(func(pb *testing.PB) {
+					c := [1]limiter.Charge{{Scope: "api/perip", Key: "192.0.2.1", Limit: l, Cost: 1}}
+					for pb.Next() {
+						take(b, store, allowed, &c)
+					}
+				})
+			})
+		}
+	}
+}
+
+// addresses returns that many different keys.
+func addresses(n int) []string {
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = "2001:db8:" + strconv.FormatInt(int64(i>>16), 16) + ":" + strconv.FormatInt(int64(i&0xffff), 16) + "::/64"
+	}
+	rand.Shuffle(n, func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+	return keys
+}
+
+func BenchmarkRandomKeys(b *testing.B) {
+	keys := addresses(100_000)
+	for _, requests := range []int64{plenty, 1} {
+		allowed := requests > 1
+		b.Run(fmt.Sprintf("keys=%d/allowed=%v", len(keys), allowed), func(b *testing.B) {
+			store := newStore(b, 0)
+			l := limiter.PerHour(requests)
+			for _, key := range keys {
+				take(b, store, true, &[1]limiter.Charge{{Scope: "api/perip", Key: key, Limit: l, Cost: 1}})
+			}
+			b.ReportAllocs()
+			b.ResetTimer()
+			b.RunParallel(func(pb *testing.PB) {
+				c := [1]limiter.Charge{{Scope: "api/perip", Limit: l, Cost: 1}}
+				for i := rand.IntN(len(keys)); pb.Next(); i++ {
+					if i == len(keys) {
+						i = 0
+					}
+					c[0].Key = keys[i]
+					take(b, store, allowed, &c)
+				}
+			})
+		})
+	}
+}
+
+func BenchmarkZipf(b *testing.B) {
+	const n = 1_000_000
+	keys := addresses(n)
+	order := make([]int32, 1<<20)
+	zipf := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 1, n-1)
+	for i := range order {
+		order[i] = int32(zipf.Uint64())
+	}
+	store := newStore(b, 0)
+	b.ReportAllocs()
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		c := [1]limiter.Charge{{Scope: "api/perip", Limit: limiter.PerHour(plenty), Cost: 1}}
+		for i := rand.IntN(len(order)); pb.Next(); i++ {
+			c[0].Key = keys[order[i%len(order)]]
+			take(b, store, true, &c)
+		}
+	})
+}
+
+// BenchmarkFlood takes a new key every time, into a store that has room for all of them or for few.
+func BenchmarkFlood(b *testing.B) {
+	keys := addresses(2_000_000)
+	for _, maxKeys := range []int{len(keys), 1 << 16} {
+		b.Run(fmt.Sprintf("maxkeys=%d", maxKeys), func(b *testing.B) {
+			store := newStore(b, maxKeys)
+			c := [1]limiter.Charge{{Scope: "api/perip", Limit: limiter.PerHour(100), Cost: 1}}
+			var worst time.Duration
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				if i == len(keys) {
+					b.StopTimer()
+					store, i = newStore(b, maxKeys), 0
+					b.StartTimer()
+				}
+				c[0].Key = keys[i]
+				i++
+				take(b, store, true, &c)
+			}
+			_ = worst
+		})
+	}
+}
+
+func BenchmarkBatch(b *testing.B) {
+	store := newStore(b, 0)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		charges := []limiter.Charge{
+			{Scope: "api/burst", Key: "192.0.2.1", Limit: limiter.PerSecond(plenty), Cost: 1},
+			{Scope: "api/daily", Key: "192.0.2.1", Limit: limiter.PerDay(plenty), Cost: 1},
+			{Scope: "api/all", Key: "", Limit: limiter.PerMinute(plenty), Cost: 1},
+		}
+		for pb.Next() {
+			if taken, err := store.Take(context.Background(), charges); !taken || err != nil {
+				b.Errorf("Take: got %v, %v, want true", taken, err)
+			}
+		}
+	})
+}
