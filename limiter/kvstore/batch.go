@@ -33,6 +33,7 @@ type counter struct {
 
 	settled bool  // the previous window changes no more
 	held    int64 // units that this batch has added to the KV
+	entered bool  // memory counts this batch as one that adds
 }
 
 func newBatch(charges []limiter.Charge) *batch {

@@ -17,7 +17,9 @@
 // admits more than its limit and a SlidingWindow never more than its estimate allows, however many callers race.
 //
 //   - Callers who race may be refused wrongly: one sees what another has added and is about to give back. With one
-//     unit a charge somebody always gets in as long as there is room.
+//     unit a charge and one charge a batch somebody always gets in as long as there is room. Such a refusal is
+//     remembered, for a second at most, only if it could not be told from a sure one: the units were another
+//     process's, within the limit, and given back because another counter of the batch refused.
 //   - A counter whose process dies, or loses the KV, between adding and giving back keeps those units until the
 //     window no longer counts. It is stricter by as much as was under way, never laxer.
 //   - A KV that loses counts frees their keys: at most the limit more in a window for each loss.

@@ -35,6 +35,7 @@ type recollection struct {
 	knowsPrevious bool
 	knowsCurrent  bool
 	underWay      int64 // units that callers of this process are adding
+	callers       int   // of this process that have added or are adding, and may give back
 }
 
 func newMemory() *memory {
@@ -66,19 +67,24 @@ func (m *memory) added(c *counter, at, sum int64) {
 	m.make(c, at, func(r *recollection) { r.see(sum, at) })
 }
 
-// enter and leave bound the time in which a caller adds units.
+// enter notes a caller who is about to add units, land that they are added or that it failed, leave that the caller
+// will not give them back any more.
 func (m *memory) enter(c *counter, at, units int64) {
-	m.make(c, at, func(r *recollection) { r.underWay += units })
+	m.make(c, at, func(r *recollection) { r.underWay, r.callers = r.underWay+units, r.callers+1 })
 }
 
-func (m *memory) leave(c *counter, units int64) {
+func (m *memory) land(c *counter, units int64) {
 	m.with(c, func(r *recollection) { r.underWay = max(0, r.underWay-units) })
 }
 
-// standing tells whether callers of this process are adding to c, and since when its count has been what it is.
+func (m *memory) leave(c *counter) {
+	m.with(c, func(r *recollection) { r.callers = max(0, r.callers-1) })
+}
+
+// standing tells whether callers of this process may give back to c, and since when its count has been what it is.
 func (m *memory) standing(c *counter) (busy bool, since int64) {
 	since = math.MaxInt64
-	m.with(c, func(r *recollection) { busy, since = r.underWay > 0, r.since })
+	m.with(c, func(r *recollection) { busy, since = r.callers > 0, r.since })
 	return busy, since
 }
 
