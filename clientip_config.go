@@ -60,19 +60,19 @@ func trustedNetworks(c *keyCompiler, field string, given []netip.Prefix, trustAl
 	return networks
 }
 
-// unmapNetwork clears the bits beyond the network's length and turns an IPv4-mapped network into the IPv4 network that
-// it is: addresses are unmapped before they are compared, and a mapped network would silently never match.
+// unmapNetwork turns an IPv4-mapped network into the IPv4 network that it is: addresses are unmapped before they are
+// compared, and a mapped network would silently never match.
 func unmapNetwork(p netip.Prefix) (network netip.Prefix, reason string) {
 	const mappedBits = 96
 	switch {
 	case !p.IsValid():
 		return p, "it is no valid network, want one such as 10.0.0.0/8"
 	case !p.Addr().Is4In6():
-		return p.Masked(), ""
+		return p, ""
 	case p.Bits() < mappedBits:
 		return p, fmt.Sprintf("%v is more than the IPv4-mapped addresses, want IPv4 networks as such", p)
 	}
-	return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-mappedBits).Masked(), ""
+	return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-mappedBits), ""
 }
 
 func bucketBits(c *keyCompiler, field string, bits, standard, most int) int {
@@ -94,7 +94,7 @@ func nat64Networks(c *keyCompiler, field string, given []netip.Prefix) []netip.P
 		if !p.IsValid() || p.Bits() != nat64Bits || !p.Addr().Is6() || p.Addr().Is4In6() {
 			c.fault(fmt.Sprintf("%s[%d]", field, i), "%v is no IPv6 network of 96 bits", p)
 		}
-		networks[i] = p.Masked()
+		networks[i] = p
 	}
 	return networks
 }

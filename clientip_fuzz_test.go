@@ -37,6 +37,7 @@ func FuzzClientIP(f *testing.F) {
 		`for=6.6.6.6, for="[2001:db8:1::7]:_p";by=x, for=10.0.0.9`, `for=198.51.100.7;host="x, for=6.6.6.6;a=b"`,
 		`for=198.51.100.7;ext="a\", for=6.6.6.6;b=\""`, `for="6.6.6.6, for=198.51.100.7`, "for=\"6.6.6.6\nfor=198.51.100.7",
 		`for="\1\9\8.51.100.7" ; proto=http`, `for=6.6.6.6;for=7.7.7.7`, `FOR=_hidden, for=unknown, ;;, for=`, `a=""x, for="", for=[::1`, `x"y`, `="a"`, `a="\"`,
+		"198.51.100.7, fe80::1%, 10.0.0.9", `for="198.51.100.7"x`, `for=198.51.100.7;a"b", for=10.0.0.9`,
 	} {
 		for _, remote := range []string{"10.0.0.2:51000", "@", "203.0.113.66:1", "[2001:db8:ffff::2]:1"} {
 			f.Add(remote, value, uint8(0), uint8(0), true)
