@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/httplimit/httplimit/limiter"
 )
@@ -32,6 +33,10 @@ func (o *outcome) number(i int) int64 {
 	return 0
 }
 
+// faultSize is how many values the script answers to a batch of which it cannot read a key: minus the place of the
+// key, and the error.
+const faultSize = 2
+
 // split gives each batch its part of a reply.
 func split(reply any, batches []*batch, outcomes []outcome) error {
 	values, ok := reply.([]any)
@@ -46,7 +51,7 @@ func split(reply any, batches []*batch, outcomes []outcome) error {
 			return errShortReply
 		}
 		o := outcome{at: at, values: values}
-		size := 1
+		size := faultSize
 		if o.number(0) >= 0 {
 			size = b.replySize()
 		}
@@ -76,8 +81,8 @@ func (b *batch) read(charges []limiter.Charge) error {
 	if o.err != nil {
 		return o.err
 	}
-	if bad := o.number(0); bad < 0 {
-		return fmt.Errorf("redisstore: what key %q holds was not written by this store; Reset deletes it", b.keys[-bad-1])
+	if place := o.number(0); place < 0 {
+		return faultOf(b.keys[-place-1], o.values[1])
 	}
 	b.usages = b.usages[:0]
 	for i := range charges {
@@ -88,6 +93,15 @@ func (b *batch) read(charges []limiter.Charge) error {
 	}
 	b.moments = moments{outcome: o, next: 1 + 2*len(b.keys)}
 	return nil
+}
+
+// faultOf is the error of a key that could not be read; text is the server's, or empty for a value that the script
+// did not write.
+func faultOf(key string, text any) error {
+	if text == "" || strings.Contains(fmt.Sprint(text), "WRONGTYPE") {
+		return fmt.Errorf("redisstore: what key %q holds was not written by this store; Reset deletes it", key)
+	}
+	return fmt.Errorf("redisstore: key %q cannot be read: %v", key, text)
 }
 
 func (b *batch) usage(l limiter.Limit, first, second int64) limiter.Usage {

@@ -20,15 +20,23 @@ type script struct {
 	digest string // SHA-1 in hex, as Redis names scripts
 }
 
-// loadScript joins the files in the order in which each uses what stands before it.
+// loadScript joins the files in the order in which each uses what stands before it. Closures cost Lua more than a
+// decision does, so those that the usual batch can do without are made inside a function, when first needed.
 func loadScript() (script, error) {
 	var source strings.Builder
-	for _, name := range []string{"head", "windows", "bucket", "log", "batch"} {
-		part, err := scriptFiles.ReadFile("script/" + name + ".lua")
-		if err != nil {
-			return script{}, fmt.Errorf("redisstore: %w", err)
+	for _, part := range []string{
+		"head.lua", "usual.lua",
+		"\nlocal function general()\n", "windows.lua", "bucket.lua", "log.lua", "batch.lua", "\nend\n",
+		"main.lua",
+	} {
+		if strings.HasSuffix(part, ".lua") {
+			text, err := scriptFiles.ReadFile("script/" + part)
+			if err != nil {
+				return script{}, fmt.Errorf("redisstore: %w", err)
+			}
+			part = string(text)
 		}
-		source.Write(part)
+		source.WriteString(part)
 	}
 	sum := sha1.Sum([]byte(source.String()))
 	return script{source: source.String(), digest: hex.EncodeToString(sum[:])}, nil

@@ -3,35 +3,39 @@
 -- debt is refilled, at the rate of the last charge.
 local LONGEST = 2 ^ 42 -- ms, 139 years: every server can add this to its clock
 
-local function readbucket(c)
-  local value = read('GET', c.key)
-  if value == nil then return true end
-  local debt, moment = match(value or '', '^(%d+):(%d+)$')
-  if not debt or tonumber(debt) >= EXACT then return false end
-  c.owed, c.moment, c.stored = tonumber(debt), tonumber(moment), true
-  -- A moment in the future is now, and written so: the bucket would not refill until the clock has caught up.
-  if c.moment > now then c.moment, c.dirty = now, true end
-  return true
+local function ceildiv(a, b) return a == 0 and 0 or floor((a - 1) / b) + 1 end
+
+local function setbucket(key, debt, rate)
+  local life = min(ceildiv(debt, rate), LONGEST)
+  call('SET', key, format('%.0f:%.0f', debt, now), 'PX', whole(life))
 end
 
--- The debt now, at the rate of the charge that asks. Compared before it is multiplied, so that it stays exact.
-local function refill(c, rate)
-  local passed = now - c.moment
-  c.rate = rate
-  c.debt = passed < ceildiv(c.owed, rate) and c.owed - passed * rate or 0
+local function readbucket(i, charge)
+  local key, rate = keys[i], charge.requests
+  local value = pcall('GET', key)
+  current[i], previous[i], stored[i] = 0, 0, false
+  if not value then return nil end
+  if type(value) == 'table' then return value.err end
+  local debt, moment = match(value, '^(%d+):(%d+)$')
+  debt = tonumber(debt)
+  if not debt or debt == 0 or debt >= EXACT then return '' end
+  stored[i] = true
+  local passed = now - moment
+  if passed < 0 then
+    -- The clock went back. Nothing was refilled, and the moment is now: else nothing would be until it has caught up.
+    setbucket(key, debt, rate)
+    passed = 0
+  end
+  -- Compared before it is multiplied, so that it stays exact.
+  if passed < ceildiv(debt, rate) then current[i] = debt - passed * rate end
 end
 
-local function settlebucket(c)
-  local most = EXACT - 1
-  c.owed = c.spent > floor((most - c.debt) / c.window) and most or c.debt + c.spent * c.window
-  c.moment = now
-end
-
-local function writebucket(c)
-  if c.owed > 0 then
-    local life = min(ceildiv(c.owed, c.rate), LONGEST)
-    call('SET', c.key, format('%.0f:%.0f', c.owed, c.moment), 'PX', whole(life))
-  elseif c.stored then
-    call('DEL', c.key)
+local function writebucket(i, charge)
+  local debt, most = current[i], EXACT - 1
+  if spent[i] > floor((most - debt) / charge.window) then debt = most else debt = debt + spent[i] * charge.window end
+  if debt > 0 then
+    setbucket(keys[i], debt, charge.requests)
+  elseif stored[i] then
+    call('DEL', keys[i])
   end
 end

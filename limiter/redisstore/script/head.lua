@@ -1,4 +1,4 @@
--- Decides batches of charges in order, each on top of those before it, and writes what they spent at the end.
+-- Decides batches of charges in order. Each is spent, or refused, before the next is read.
 --
 -- KEYS   the counters of the batches, batch after batch; a counter of two batches stands twice.
 -- ARGV   hint (the latest time that the caller knows of this server), number of shapes, the shapes, runs to the end.
@@ -7,8 +7,8 @@
 --        A run is the number of a shape and how many batches in a row have it.
 -- Reply  the server's time, then for each batch 1 (taken) or 0, two numbers for each key, which tell what it held
 --        before the batch, and two for each SlidingLog charge: the moment that it waits for, 0 if it fits, and when the
---        newest unit was taken that is left after a refund, else 0. A batch of which a key holds what this script did
---        not write is a single number instead: minus the place of the key.
+--        newest unit was taken that is left after a refund, else 0. A batch of which a key cannot be read is two values
+--        instead: minus the place of the key, and the error, empty if the key holds what this script did not write.
 --
 -- Algorithms and modes are numbered as in package limiter, whose arithmetic this is, in doubles: every value on the
 -- way is a whole number that a double holds. Numbers for redis.call are written by string.format, because some
@@ -25,16 +25,7 @@ local call, pcall = redis.call, redis.pcall
 local time = call('TIME')
 local now = time[1] * 1000 + floor(time[2] / 1000)
 local hint = tonumber(ARGV[1])
-local failure -- of a read, for another reason than the type of a value: then nothing is decided
+
+local reply, replies = {now}, 1
 
 local function whole(x) return format('%.0f', x) end
-
-local function ceildiv(a, b) return a == 0 and 0 or floor((a - 1) / b) + 1 end
-
--- The reply of a read command: nil if there is nothing, false if there is something of another type.
-local function read(...)
-  local reply = pcall(...)
-  if type(reply) ~= 'table' or not reply.err then return reply or nil end
-  if not find(reply.err, 'WRONGTYPE', 1, true) then failure = reply end
-  return false
-end

@@ -4,98 +4,113 @@
 local FEW = 8   -- pairs at the head that are read at once
 local DEAD = 64 -- dead pairs that are kept before they are cut off
 
-local function number(text) return text and tonumber(text) or 0 end
+local logs = {} -- what else is known of a list, by its place
+
+local function digits(text) return text and tonumber(text) or 0 end
 
 -- The moment (field 0) or the running total (field 1) of a pair, counted from 0.
-local function part(c, pair, field)
+local function part(log, pair, field)
   local place = 2 * pair + field
-  return number(c.head[place + 1] or call('LINDEX', c.key, whole(place)))
+  return digits(log.head[place + 1] or call('LINDEX', log.key, whole(place)))
 end
 
--- The first pair from c.first on of which that part is at least bound: mostly one of the first few, else by halving.
-local function search(c, field, bound)
-  local low, high = c.first, #c.head / 2
+-- The first pair, from the first live one on, of which that part is at least bound: mostly one of the first few, else
+-- by halving.
+local function search(log, field, bound)
+  local low, high = log.first, #log.head / 2
   while low < high do
-    if part(c, low, field) >= bound then return low end
+    if part(log, low, field) >= bound then return low end
     low = low + 1
   end
-  high = call('LLEN', c.key) / 2
+  high = call('LLEN', log.key) / 2
   while low < high do
     local middle = floor((low + high) / 2)
-    if part(c, middle, field) >= bound then high = middle else low = middle + 1 end
+    if part(log, middle, field) >= bound then high = middle else low = middle + 1 end
   end
   return low
 end
 
 -- The running total before a pair.
-local function before(c, pair) return pair == 0 and 0 or part(c, pair - 1, 1) end
+local function before(log, pair) return pair == 0 and 0 or part(log, pair - 1, 1) end
 
-local function readlog(c)
-  local tail = read('LRANGE', c.key, '-2', '-1')
-  if not tail then return false end
-  if #tail == 0 then return true end
-  if not (find(tail[1], '^%d+$') and find(tail[2] or '', '^%d+$')) then return false end
-  c.newest, c.total, c.stored = tonumber(tail[1]), tonumber(tail[2]), true
-  c.last = c.newest
-  if c.newest <= now - c.window then return true end
-  c.head = call('LRANGE', c.key, '0', whole(2 * FEW - 1))
-  c.first = search(c, 0, max(now, c.newest) - c.window + 1)
-  c.base = before(c, c.first)
-  c.live = c.total - c.base
-  c.current = c.live
-  if c.newest > now then
-    -- The clock went back. What was taken in the future is as if taken now, and a refusal too writes it so.
-    c.returned = c.total - before(c, search(c, 0, now + 1))
-    c.added, c.newest, c.dirty = c.returned, now, true
-  end
-  return c.live > 0 and c.live <= MOST
+-- Makes the list end with that running total, at that pair.
+local function cut(log, total)
+  call('LTRIM', log.key, '0', whole(2 * search(log, 1, total) + 1))
+  call('LSET', log.key, '-1', whole(total))
+end
+
+-- The clock went back: what was taken in the future is as if taken now. It is stored so at once, as a log that is only
+-- refused would be locked until the clock has caught up.
+local function comeback(log, window)
+  local total = before(log, search(log, 0, now + 1))
+  if total == log.base then call('DEL', log.key) else cut(log, total) end
+  if total == log.base then log.total, log.base, log.first, total = log.live, 0, 0, 0 end
+  call('RPUSH', log.key, whole(now), whole(log.total))
+  call('PEXPIRE', log.key, whole(2 * window))
+  log.newest = now
+  log.head = call('LRANGE', log.key, '0', whole(2 * FEW - 1))
+end
+
+local function readlog(i, charge)
+  local key, window = keys[i], charge.window
+  local tail = pcall('LRANGE', key, '-2', '-1')
+  current[i], previous[i], stored[i] = 0, 0, false
+  if tail.err then return tail.err end
+  if #tail == 0 then return nil end
+  if not (find(tail[1], '^%d+$') and find(tail[2] or '', '^%d+$')) then return '' end
+  stored[i] = true
+  local log = {key = key, newest = tonumber(tail[1]), total = tonumber(tail[2]), first = 0, base = 0, live = 0}
+  logs[i] = log
+  if log.newest <= now - window then return nil end
+  log.head = call('LRANGE', key, '0', whole(2 * FEW - 1))
+  log.first = search(log, 0, max(now, log.newest) - window + 1)
+  log.base = before(log, log.first)
+  log.live = log.total - log.base
+  if not (log.live > 0 and log.live <= MOST) then return '' end
+  if log.newest > now then comeback(log, window) end
+  current[i], previous[i] = log.live, log.newest
 end
 
 -- When the nth oldest unit in use was taken.
-local function takenat(c, n)
-  if n > c.live - c.returned then return now end
-  return part(c, search(c, 1, c.base + n), 0)
+local function takenat(i, n)
+  local log = logs[i]
+  return part(log, search(log, 1, log.base + n), 0)
 end
 
--- Keeps account of what the list is to lose at its end (returned) and to get (added, at this moment).
-local function settlelog(c)
-  local own = min(c.back, c.added)
-  c.added = c.added - own + c.spent
-  c.returned = c.returned + c.back - own
-  if c.added > 0 then
-    c.newest = now
-  elseif c.current > 0 then
-    c.newest = takenat(c, c.current)
-  end
+-- When the newest unit was taken that a refund of this batch has left.
+local function newestleft(i)
+  if back[i] > 0 and spent[i] == 0 and current[i] > 0 then return takenat(i, current[i]) end
+  return 0
 end
 
 -- Starts a list anew, with all units as if taken now.
-local function rewritelog(c)
-  if c.stored then call('DEL', c.key) end
-  if c.current == 0 then return end
-  call('RPUSH', c.key, whole(now), whole(c.current))
-  call('PEXPIRE', c.key, whole(2 * c.window))
+local function rewritelog(i, charge)
+  if stored[i] then call('DEL', keys[i]) end
+  local units = current[i] + spent[i]
+  if units == 0 then return end
+  call('RPUSH', keys[i], whole(now), whole(units))
+  call('PEXPIRE', keys[i], whole(2 * charge.window))
 end
 
-local function writelog(c)
-  local key, total = c.key, c.total - c.returned
+local function writelog(i, charge)
+  local key, log = keys[i], logs[i]
   -- Nothing live is left of it, or (after centuries) running totals are about to lose exactness.
-  if total == c.base or c.live == 0 or c.total > EXACT / 2 then return rewritelog(c) end
-  if c.returned > 0 then
-    call('LTRIM', key, '0', whole(2 * search(c, 1, total) + 1))
-    call('LSET', key, '-1', whole(total))
-  end
-  if c.added > 0 then
-    if number(call('LINDEX', key, '-2')) == now then
-      call('LSET', key, '-1', whole(total + c.added))
+  if current[i] == 0 or log.total > EXACT / 2 then return rewritelog(i, charge) end
+  local total = log.base + current[i]
+  if back[i] > 0 then cut(log, total) end
+  if spent[i] > 0 then
+    if digits(call('LINDEX', key, '-2')) == now then
+      call('LSET', key, '-1', whole(total + spent[i]))
     else
-      call('RPUSH', key, whole(now), whole(total + c.added))
+      call('RPUSH', key, whole(now), whole(total + spent[i]))
     end
   end
-  if c.first > DEAD then
-    call('LTRIM', key, whole(2 * (c.first - 1)), '-1')
+  if log.first > DEAD then
+    call('LTRIM', key, whole(2 * (log.first - 1)), '-1')
     call('LSET', key, '0', '0') -- the base is dead wherever the clock goes
   end
   -- Once per window is enough: this outlives all that is taken before the next.
-  if floor(now / c.window) ~= floor(c.last / c.window) then call('PEXPIRE', key, whole(2 * c.window)) end
+  if floor(now / charge.window) ~= floor(log.newest / charge.window) then
+    call('PEXPIRE', key, whole(2 * charge.window))
+  end
 end

@@ -1,77 +1,71 @@
 
--- Windows are stored as one whole number, (tag * 2^24 + previous) * 2^24 + current, where the tag is the number of the
--- window modulo 32 (5 + 24 + 24 bits are 53), or where a count needs more bits as the text number:previous:current.
--- A key ends with the window after its own. So one that has longer to live than two windows is from the future: the
--- server's clock went back.
-local FIELD, TAGS = 2 ^ 24, 32
+-- The keys of the batch under judgement, by their place in it: what they held before it, what it takes and what it
+-- gives back. Buckets hold their debt as current. values is what was read of them before.
+local keys, values, stored, packed = {}, {}, {}, {}
+local current, previous, spent, back, backprevious = {}, {}, {}, {}, {}
+
+local function setwindows(key, charge, c, p)
+  local value
+  if c < FIELD and p < FIELD then
+    value = whole(charge.word + p * FIELD + c)
+  else
+    value = format('%.0f:%.0f:%.0f', charge.number, p, c)
+  end
+  call('SET', key, value, 'PX', whole(charge.rest + charge.window))
+end
 
 -- How many windows ago a word with this tag was written: 0, 1, or -1 for in the future.
-local function age(c, tag)
-  local behind = (c.number - tag) % TAGS
-  -- Equal tags mean one window, unless the clock may have gone back by as many windows as there are tags.
-  if behind == 0 and now + (TAGS - 1) * c.window >= hint then return 0 end
-  if behind > 1 or call('PTTL', c.key) > 2 * c.window then return -1 end
+local function age(key, charge, tag)
+  if tag == charge.tag then return 0 end
+  local behind = (charge.number - tag) % TAGS
+  if behind > 1 or call('PTTL', key) > 2 * charge.window then return -1 end
   return behind
 end
 
--- The age, previous and current as stored; no age if this script did not write the value.
-local function unpackwindows(c, value)
+-- The value as text, what of it is current and previous, and its age; no age if this script did not write it.
+local function unpackwindows(key, charge, value)
   if find(value, '^[1-9]%d*$') then
     local word = tonumber(value)
     local tag = floor(word / (FIELD * FIELD))
     if tag >= TAGS then return nil end
-    return age(c, tag), floor(word / FIELD) % FIELD, word % FIELD
+    return age(key, charge, tag), word % FIELD, floor(word / FIELD) % FIELD
   end
-  local number, previous, current = match(value, '^(%d+):(%d+):(%d+)$')
-  if not number then return nil end
-  return max(-1, c.number - number), tonumber(previous), tonumber(current)
+  local number, p, c = match(value, '^(%d+):(%d+):(%d+)$')
+  c, p = tonumber(c), tonumber(p)
+  if not number or c > MOST or p > MOST then return nil end
+  return max(-1, charge.number - number), c, p
 end
 
-local function readwindows(c)
-  local value = read('GET', c.key)
-  if value == nil then return true end
-  if not value then return false end
-  local windows, previous, current = unpackwindows(c, value)
-  if not windows or previous > MOST or current > MOST then return false end
-  c.stored = true
+-- Readers fill in the place of a key, and return an error or nil.
+local function readwindows(i, charge)
+  local key = keys[i]
+  local value = values[i] or pcall('GET', key)
+  current[i], previous[i], stored[i], packed[i] = 0, 0, false, false
+  if not value then return nil end
+  if type(value) == 'table' then return value.err end
+  local windows, c, p = unpackwindows(key, charge, value)
+  if not windows then return '' end
+  stored[i] = true
   if windows == 0 then
-    c.current, c.previous = current, previous
-    c.packed = not find(value, ':', 1, true)
-  elseif windows == 1 and c.kind == SLIDING then
-    c.previous = current
+    current[i], previous[i], packed[i] = c, p, not find(value, ':', 1, true)
+  elseif windows == 1 and charge.kind == SLIDING then
+    previous[i] = c
   elseif windows == -1 then
     -- Counts from the future are those of now, all of them, as it is not known how far the previous window weighed.
-    -- A refusal too writes them so: the key would stay locked until the clock has caught up.
-    c.current, c.dirty = min(current + previous, MOST), true
+    -- They are stored so at once: a key that is only refused would stay locked until the clock has caught up.
+    current[i] = min(c + p, MOST)
+    setwindows(key, charge, current[i], 0)
   end
-  c.hadcurrent, c.hadprevious = c.current, c.previous
-  return true
 end
 
--- floor(p * r / w) for p < 2^30 and r <= w < 2^35: a long division in two limbs where p * r is too large.
-local function scaled(p, r, w)
-  if p * r < EXACT then return floor(p * r / w) end
-  local high = floor(p / 32768) * r
-  return floor(high / w) * 32768 + floor((high % w * 32768 + p % 32768 * r) / w)
-end
-
-local function writewindows(c)
-  local current, previous = c.current, c.previous
-  local narrow = current < FIELD and previous < FIELD
-  if current + previous == 0 then
-    if c.stored then call('DEL', c.key) end
-    return
-  end
-  if c.packed and narrow then
-    local added = current - c.hadcurrent + (previous - c.hadprevious) * FIELD
-    if added ~= 0 then call('INCRBY', c.key, whole(added)) end
-    return
-  end
-  local value
-  if narrow then
-    value = whole((c.number % TAGS * FIELD + previous) * FIELD + current)
+local function writewindows(i, charge)
+  local key, c, p = keys[i], current[i] + spent[i], previous[i]
+  if c + p == 0 then
+    if stored[i] then call('DEL', key) end
+  elseif packed[i] and c < FIELD then
+    local added = spent[i] - back[i] - backprevious[i] * FIELD
+    if added ~= 0 then call('INCRBY', key, whole(added)) end
   else
-    value = format('%.0f:%.0f:%.0f', c.number, previous, current)
+    setwindows(key, charge, c, p)
   end
-  call('SET', c.key, value, 'PX', whole(c.rest + c.window))
 end
