@@ -26,6 +26,7 @@ func (s *Store) decide(ctx context.Context, b *batch) error {
 	}()
 	for attempt := range attempts {
 		s.start(b)
+		// What memory held has been overtaken once: from then on only what is read decides.
 		if attempt > 0 || !s.guess(b) {
 			if err := s.read(ctx, b); err != nil {
 				return err

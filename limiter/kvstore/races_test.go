@@ -255,3 +255,28 @@ func take(t *testing.T, store limiter.Store, c limiter.Charge) limiter.Charge {
 func charge(limit limiter.Limit, cost int64) limiter.Charge {
 	return limiter.Charge{Scope: "s", Key: "k", Limit: limit, Cost: cost}
 }
+
+// Between reading and adding, others give back: an observed charge that did not fit when it was read does now, and
+// must be spent if it is told so.
+func TestObservedChargeFitsAnew(t *testing.T) {
+	clock := newHand()
+	inner := newMapKV(clock.Now)
+	other := newStore(t, inner, kvstore.Config{Timeout: patient, Now: clock.Now})
+	limit := limiter.PerMinute(10)
+	kv := hooked{KV: inner, add: once(func() { take(t, other, charge(limit, -5)) })}
+	store := newStore(t, kv, kvstore.Config{Timeout: patient, Now: clock.Now})
+
+	take(t, other, charge(limit, 8))
+	batch := []limiter.Charge{charge(limit, 1), charge(limit, 3)}
+	batch[1].Mode = limiter.Observe
+	if taken, err := store.Take(context.Background(), batch); !taken || err != nil {
+		t.Fatalf("got %v, %v, want true, nil", taken, err)
+	}
+	want := int64(3 + 1)
+	if batch[1].Allowed {
+		want += 3
+	}
+	if got := inner.sum(); got != want {
+		t.Errorf("left in the KV: %d units, want %d", got, want)
+	}
+}

@@ -26,7 +26,7 @@ func (s *Store) reserve(ctx context.Context, b *batch) (won bool, err error) {
 	if !moved && !beside {
 		return true, nil
 	}
-	return b.judge() && b.covered(), nil
+	return b.judge(), nil
 }
 
 // hold adds units of c, and learns what others have spent.
