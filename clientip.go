@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// ClientIP is the address of the client: an IPv4 address, or the /64 network of an IPv6 address, which is what one
-// household or one machine has at the least. IPv4-mapped addresses are IPv4.
+// ClientIP is the address of the client: an IPv4 address, or the /64 network of an IPv6 address, since one machine
+// can use all of that. IPv4-mapped addresses are IPv4.
 //
 // Without arguments it is the socket peer, and no header can change that. With the networks of the proxies in front
 // of the service it also reads X-Forwarded-For, over all its lines from the right, for as long as the address
@@ -49,8 +49,8 @@ type ClientIPConfig struct {
 	TrustedHops int
 	// TrustUnixSocket makes a peer that has no IP address, such as a proxy on a unix socket, a trusted hop.
 	TrustUnixSocket bool
-	// TrustAll must be set for 0.0.0.0/0 or ::/0 to be accepted in TrustedProxies: then every client can write
-	// any address, unless nothing but your own proxies can connect.
+	// TrustAll must be set for 0.0.0.0/0 or ::/0 to be accepted in TrustedProxies. With X-Forwarded-For and
+	// Forwarded every client then chooses its own address; with a header of one address, whoever can connect.
 	TrustAll bool
 	// IPv4Bits and IPv6Bits are how much of an address makes a bucket: 1 to 32 and 1 to 128; 0 means 32 and 64.
 	IPv4Bits, IPv6Bits int

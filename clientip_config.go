@@ -9,7 +9,7 @@ import (
 
 const (
 	defaultIPv4Bits = 32
-	defaultIPv6Bits = 64 // the least that RFC 6177 and practice give to one site
+	defaultIPv6Bits = 64 // one LAN (RFC 4291, section 2.5.1): no site has less
 	nat64Bits       = 96
 	wellKnownNAT64  = "64:ff9b::/96" // RFC 6052, section 2.1
 )

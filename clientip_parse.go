@@ -27,13 +27,13 @@ func parsePeer(s string) (host, bool) {
 // leadingIPv4 is a shortcut for the commonest peer, which is on the way of every request: it returns the address in
 // "192.0.2.7:80" if that is what parsePeer would find. Where it is false, parsePeer has to decide.
 func leadingIPv4(s string) (string, bool) {
-	value, digits, dots, any := 0, 0, 0, false
+	value, digits, dots, specified := 0, 0, 0, false
 	for i := range len(s) {
 		c := s[i]
 		switch {
 		case '0' <= c && c <= '9' && digits < 3 && (digits == 0 || value > 0):
 			value, digits = 10*value+int(c-'0'), digits+1
-			any = any || value > 0
+			specified = specified || value > 0
 			continue
 		case digits == 0 || value > 255 || dots == 0 && value>>4 == 0xE: // multicast
 			return "", false
@@ -41,7 +41,7 @@ func leadingIPv4(s string) (string, bool) {
 			value, digits, dots = 0, 0, dots+1
 			continue
 		}
-		return s[:i], c == ':' && dots == 3 && any && strings.IndexByte(s[i+1:], ':') < 0
+		return s[:i], c == ':' && dots == 3 && specified && strings.IndexByte(s[i+1:], ':') < 0
 	}
 	return "", false
 }

@@ -29,8 +29,8 @@ type KeyFunc func(*http.Request) (string, error)
 // ErrNoKey from a [KeyFunc] says that the request has no such identity: NoKey of the rule decides.
 var ErrNoKey = errors.New("httplimit: the request has no such identity")
 
-// Everyone is one bucket for all requests: a limit on the service as a whole. It takes no part in the calls
-// [Middleware.Allow], Peek and Reset.
+// Everyone is one bucket for all requests: a limit on the service as a whole. [Middleware.Allow], Peek and Reset want no
+// part for it.
 func Everyone() Key { return everyone{} }
 
 // Secret returns a key whose identities reach the store and the log only as a hash: `#` and 128 bits of SHA-256,
