@@ -1,8 +1,6 @@
 package kvstore
 
-import (
-	"context"
-)
+import "context"
 
 // reserve adds what b spends and verifies it. It returns false if others were faster.
 func (s *Store) reserve(ctx context.Context, b *batch) (won bool, err error) {
@@ -26,7 +24,7 @@ func (s *Store) reserve(ctx context.Context, b *batch) (won bool, err error) {
 	if !moved && !beside {
 		return true, nil
 	}
-	return b.judge(), nil
+	return b.judge() && b.covered(), nil
 }
 
 // hold adds units of c, and learns what others have spent.
@@ -81,10 +79,10 @@ func (s *Store) settle(ctx context.Context, b *batch) error {
 		c := &b.counters[i]
 		current, previous := b.change(i)
 		if difference := current - c.held; difference < 0 {
+			c.held = max(0, current) // also if the addition fails: it may have been carried out
 			if _, err := s.add(ctx, c, c.number, difference, b.at); err != nil {
 				return err
 			}
-			c.held = max(0, current)
 			s.memory.forget(c)
 		}
 		if previous < 0 {
