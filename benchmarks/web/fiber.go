@@ -1,0 +1,71 @@
+package web
+
+import (
+	"net"
+	"net/netip"
+
+	"github.com/gofiber/fiber/v2"
+	fibermiddleware "github.com/gofiber/fiber/v2/middleware/limiter"
+	fiberlimit "github.com/httplimit/httplimit/adapters/fiber"
+	"github.com/valyala/fasthttp"
+
+	"github.com/httplimit/httplimit/benchmarks/workload"
+)
+
+func fiberBare(Setup) (func() Serve, error) { return serveFiber() }
+
+func fiberOwn(s Setup) (func() Serve, error) {
+	m, err := own(s)
+	if err != nil {
+		return nil, err
+	}
+	return serveFiber(fiberlimit.New(m))
+}
+
+func fiberFixed(s Setup) (func() Serve, error) { return fiberRival(s, fibermiddleware.FixedWindow{}) }
+
+func fiberSliding(s Setup) (func() Serve, error) {
+	return fiberRival(s, fibermiddleware.SlidingWindow{})
+}
+
+func fiberRival(s Setup, algorithm fibermiddleware.LimiterHandler) (func() Serve, error) {
+	config := fibermiddleware.Config{Max: int(s.Limit), Expiration: s.Window, LimiterMiddleware: algorithm}
+	if s.Key.InHeader() {
+		config.KeyGenerator = func(c *fiber.Ctx) string { return c.Get(Field) }
+	}
+	return serveFiber(fibermiddleware.New(config))
+}
+
+// serveFiber has one context for each goroutine, as a connection of fasthttp has. To make it that of the next client
+// is part of what is measured, also around the bare handler.
+func serveFiber(middleware ...fiber.Handler) (func() Serve, error) {
+	app := fiber.New(fiber.Config{DisableStartupMessage: true})
+	for _, m := range middleware {
+		app.Use(m)
+	}
+	app.Get("/", func(c *fiber.Ctx) error { return c.SendStatus(fiber.StatusOK) })
+	handler := app.Handler()
+
+	addresses, names := make([]net.Addr, Clients), make([]string, Clients)
+	for i := range Clients {
+		address, err := netip.ParseAddr(workload.Address(i))
+		if err != nil {
+			return nil, err
+		}
+		addresses[i] = net.TCPAddrFromAddrPort(netip.AddrPortFrom(address, 1234))
+		names[i] = clientName(i)
+	}
+	return func() Serve {
+		var ctx fasthttp.RequestCtx
+		ctx.Init(&fasthttp.Request{}, nil, nil)
+		ctx.Request.Header.SetMethod(fiber.MethodGet)
+		ctx.Request.SetRequestURI("/")
+		return func(client int) int {
+			ctx.SetRemoteAddr(addresses[client])
+			ctx.Request.Header.Set(Field, names[client])
+			ctx.Response.Reset()
+			handler(&ctx)
+			return ctx.Response.StatusCode()
+		}
+	}, nil
+}

@@ -1,0 +1,49 @@
+package web
+
+import (
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/httplimit/httplimit/benchmarks/workload"
+)
+
+// Clients is how many clients take turns.
+const Clients = 1024
+
+// serve makes a Serve for anything that speaks net/http. Requests are made beforehand and shared: nothing measured
+// here writes into one.
+func serve(h http.Handler) func() Serve {
+	requests := make([]*http.Request, Clients)
+	for i := range requests {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.RemoteAddr = workload.Address(i) + ":1234"
+		r.Header.Set(Field, clientName(i))
+		requests[i] = r
+	}
+	return func() Serve {
+		w := &answer{header: make(http.Header)}
+		return func(client int) int {
+			w.reset()
+			h.ServeHTTP(w, requests[client])
+			return w.status
+		}
+	}
+}
+
+func clientName(i int) string { return "client-" + workload.Address(i) }
+
+// answer is a ResponseWriter that keeps nothing but the status, and the header until the next request: net/http makes
+// a map for each request whether it is limited or not.
+type answer struct {
+	header http.Header
+	status int
+}
+
+func (a *answer) reset() {
+	clear(a.header)
+	a.status = http.StatusOK
+}
+
+func (a *answer) Header() http.Header         { return a.header }
+func (a *answer) Write(b []byte) (int, error) { return len(b), nil }
+func (a *answer) WriteHeader(status int)      { a.status = status }

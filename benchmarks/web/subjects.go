@@ -1,0 +1,91 @@
+package web
+
+import (
+	"time"
+)
+
+// Subject is middleware that is measured, around a handler that does nothing.
+type Subject struct {
+	Framework, Name string
+	// Open makes the whole server. Bare and Own run with every Key; rivals say below which they lack.
+	Open  func(Setup) (func() Serve, error)
+	lacks []Key
+}
+
+// Setup is what a Subject is opened with.
+type Setup struct {
+	Key    Key
+	Limit  int64 // requests per Window for each client
+	Window time.Duration
+}
+
+// Key says what tells clients apart.
+type Key string
+
+const (
+	Address     Key = "address"      // the peer's
+	Header      Key = "header"       // the field Field
+	AddressHMAC Key = "address-hmac" // HMACed before it is used
+	HeaderHMAC  Key = "header-hmac"
+)
+
+// Field is the header field that tells clients apart.
+const Field = "X-Client"
+
+// Secret is the key of the HMAC: none for the plain Keys.
+func (k Key) Secret() []byte {
+	if k == AddressHMAC || k == HeaderHMAC {
+		return []byte("a secret of 32 bytes, or about so")
+	}
+	return nil
+}
+
+// InHeader tells whether a header field tells clients apart, and not their address.
+func (k Key) InHeader() bool { return k == Header || k == HeaderHMAC }
+
+// Keys are all of them.
+func Keys() []Key { return []Key{Address, Header, AddressHMAC, HeaderHMAC} }
+
+// Runs tells whether the Subject can do with that Key.
+func (s Subject) Runs(k Key) bool {
+	for _, lacking := range s.lacks {
+		if lacking == k {
+			return false
+		}
+	}
+	return true
+}
+
+// Serve sends a request of a client and returns the status of the answer. It belongs to one goroutine.
+type Serve func(client int) (status int)
+
+// Bare is the name of the Subjects without any middleware.
+const Bare = "none"
+
+// Own is the name of httplimit's Subjects.
+const Own = "httplimit"
+
+// Subjects returns all of them, those of one framework together and the bare one first.
+func Subjects() []Subject {
+	plainOnly := []Key{AddressHMAC, HeaderHMAC}
+	return []Subject{
+		{"net-http", Bare, nethttpBare, nil},
+		{"net-http", Own, nethttpOwn, nil},
+		{"net-http", "httprate", nethttpHTTPRate, plainOnly},
+		{"net-http", "ulule", nethttpUlule, plainOnly},
+		{"net-http", "go-limiter", nethttpGoLimiter, plainOnly},
+		{"net-http", "throttled", nethttpThrottled, plainOnly},
+		{"net-http", "tollbooth", nethttpTollbooth, plainOnly},
+		{"net-http", "x-time-map", nethttpXTime, plainOnly},
+		{"gin", Bare, ginBare, nil},
+		{"gin", Own, ginOwn, nil},
+		{"gin", "ulule", ginUlule, plainOnly},
+		{"echo", Bare, echoBare, nil},
+		{"echo", Own, echoOwn, nil},
+		{"echo", "echo", echoRival, plainOnly},
+		{"fiber", Bare, fiberBare, nil},
+		{"fiber", Own, fiberOwn, nil},
+		{"fiber", "fiber-fixed", fiberFixed, plainOnly},
+		{"fiber", "fiber-sliding", fiberSliding, plainOnly},
+	}
+}
