@@ -15,7 +15,7 @@ type oracle struct {
 }
 
 var (
-	bracketed = regexp.MustCompile(`^\[([^\]]*)\](:.*)?$`)
+	bracketed = regexp.MustCompile(`(?s)^\[([^\]]*)\](:.*)?$`)
 	onePort   = regexp.MustCompile(`^([^:]*)(:[^:]*)$`)
 	zoned     = regexp.MustCompile(`(?s)^(.*?:.*?)%.+$`)
 	port      = regexp.MustCompile(`^:0*([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$`)
