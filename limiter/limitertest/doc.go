@@ -1,16 +1,7 @@
 // Package limitertest tests implementations of [limiter.Store]: the same cases, vectors, races and random streams
 // for every store, so that a program may change its store without a change in what its limits mean.
 //
-//	func TestStore(t *testing.T) {
-//		limitertest.Run(t, func(t *testing.T) limitertest.Harness {
-//			clock := newTestClock()
-//			store, err := mystore.New(mystore.Config{Now: clock.Now})
-//			if err != nil {
-//				t.Fatal(err)
-//			}
-//			return limitertest.Harness{Store: store, Advance: clock.Advance}
-//		})
-//	}
+// [Run] is all that a store's test has to call.
 //
 // # What a store has to do
 //

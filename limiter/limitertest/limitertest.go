@@ -14,8 +14,10 @@ type Harness struct {
 	// enough for 64 callers under the race detector: an error fails the case.
 	Store limiter.Store
 
-	// Advance moves the clock by which Store decides, and that of everything that makes what it holds expire.
-	// A clock that can be moved must not move by itself.
+	// Advance moves the clock by which Store decides, and with it the clocks of whatever makes counters expire
+	// and of whatever answers in their place; a cache of refusals on another clock has to be switched off.
+	// A clock that can be moved must not move by itself. Advance is called by one goroutine at a time, and not
+	// during a call of Store.
 	//
 	// A negative duration sets the clock back. Where the clock of the store never goes back, as a monotonic one
 	// does not, nothing must happen: neither then nor later, when time goes on from where it stands.

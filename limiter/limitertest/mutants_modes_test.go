@@ -79,6 +79,19 @@ func modeMutants() []mutant {
 			runtime.Gosched()
 			return r.Take(ctx, []limiter.Charge{as(limiter.Force, charges[0])})
 		})},
+		{name: "check for a turn, then start anew", fails: "many callers at a turn", make: mistaken(func(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
+			r.mu.Lock()
+			c, number := r.cell(counterOf(&charges[0])), r.clock()/charges[0].Limit.WindowMillis()
+			stale := c.number != number
+			r.mu.Unlock()
+			runtime.Gosched()
+			if stale {
+				r.mu.Lock()
+				*c = cell{number: number}
+				r.mu.Unlock()
+			}
+			return r.Take(ctx, charges)
+		})},
 		{name: "remaining may be negative", fails: "random batches", make: mistold(func(c *limiter.Charge) {
 			if c.Mode == limiter.Look && c.Current > c.Limit.Requests {
 				c.Remaining = c.Limit.Requests - c.Current

@@ -3,6 +3,7 @@ package limitertest
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/httplimit/httplimit/limiter"
 )
@@ -86,6 +87,19 @@ func testManyCallersOfTwoKeys(s *subject) {
 	}
 	s.wantHeld(40, few)
 	s.wantHeld(40, many)
+}
+
+func testManyCallersAtATurn(s *subject) {
+	const window = time.Minute
+	key := limiter.Charge{Scope: "scope", Key: "key", Limit: s.per(40, window), Cost: 1}
+	for _, windows := range []time.Duration{2, 3, 33, 2, 2} {
+		s.align(window)
+		s.Advance(windows * window)
+		if got := s.rush(2, func(int) []limiter.Charge { return []limiter.Charge{key} }); got != 40 {
+			s.Errorf("%d windows later, %d callers with %d tries were let in %d times, want 40", windows, callers, callers*2, got)
+		}
+		s.wantHeld(40, key)
+	}
 }
 
 func testManyCallersGivingBack(s *subject) {

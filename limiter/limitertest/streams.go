@@ -21,7 +21,7 @@ func testRandomBatches(s *subject) {
 func testRandomBatchesOverTime(s *subject) {
 	for seed := range uint64(4) {
 		st := newStream(s, seed, time.Second, 700*time.Millisecond)
-		for range 250 {
+		for range 200 {
 			s.Advance(st.pause())
 			st.step()
 		}

@@ -159,6 +159,10 @@ func suite() []testCase {
 			why: "Batches that meet on some of their counters lose no unit and leak none, in whatever order they name them.",
 		},
 		{
+			name: "many callers at a turn", moves: true, run: testManyCallersAtATurn,
+			why: "The first caller of a new window starts its counter anew. Those who come at the same moment must not do it again.",
+		},
+		{
 			name: "many callers giving back", run: testManyCallersGivingBack,
 			why: "Refunds meet charges all the time. Neither may overwrite the other.",
 		},
