@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strings"
 
 	"github.com/httplimit/httplimit/limiter"
 )
@@ -89,7 +88,7 @@ func (cfg Config) compile(store limiter.Store, log *journal) (*settings, error) 
 	if len(cfg.Rules) == 0 {
 		f.add("Rules", "there are none, want at least one")
 	}
-	if len(cfg.Namespace) > maxNamespace || strings.ContainsFunc(cfg.Namespace, notUnreserved) {
+	if len(cfg.Namespace) > maxNamespace || !unreserved(cfg.Namespace) {
 		f.add("Namespace", "%q is not up to %d letters, digits, '-', '.', '_' and '~'", cfg.Namespace, maxNamespace)
 	}
 	if n := len(cfg.KeySecret); cfg.KeySecret != nil && n < minSecret {
@@ -136,11 +135,12 @@ func (s *settings) rule(name string) (*rule, error) {
 	return nil, fmt.Errorf("httplimit: there is no rule %q", name)
 }
 
-// notUnreserved tells whether c is outside the unreserved characters of RFC 3986, section 2.3.
-func notUnreserved(c rune) bool {
-	switch {
-	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
-		return false
+// unreserved tells whether s has nothing but the unreserved characters of RFC 3986, section 2.3.
+func unreserved(s string) bool {
+	for i := range len(s) {
+		if !isPlain(s[i], true) {
+			return false
+		}
 	}
-	return c != '-' && c != '.' && c != '_' && c != '~'
+	return true
 }
