@@ -21,4 +21,7 @@ func (b *budget) take() bool {
 
 func (b *budget) give(n int64) { b.used.Add(-n) }
 
+// held is what was taken, without those who are being refused right now.
+func (b *budget) held() int64 { return min(b.used.Load(), b.most) }
+
 func (b *budget) full() bool { return b.used.Load() >= b.most }

@@ -75,16 +75,20 @@ func (sh *shard) holdsNothing(u *limiter.Usage, c *limiter.Charge) bool {
 }
 
 // settled is when the counter in slot number n no longer weighs on any decision: its share rounds to nothing, its
-// bucket is full, its last entry leaves. It is never before Decision.ResetAfter said.
+// bucket is full. A log has something to give sooner, when its first entry leaves.
 func (sh *shard) settled(n int, now int64) int64 {
-	if sh.table.algorithm != limiter.SlidingWindow {
-		return sh.ends(n, now)
-	}
 	w := sh.table.window
-	if previous, current, _ := unpackCounts(sh.slot(n)[1]); current > 0 {
-		return sh.ends(n, now) - (w-1)/current
-	} else {
+	switch words := sh.slot(n); sh.table.algorithm {
+	case limiter.SlidingWindow:
+		previous, current, _ := unpackCounts(words[1])
+		if current > 0 {
+			previous = current
+		}
 		return sh.ends(n, now) - (w-1)/previous
+	case limiter.SlidingLog:
+		return sh.entries.time(logSlot(words).head()) + w
+	default:
+		return sh.ends(n, now)
 	}
 }
 

@@ -49,6 +49,7 @@ type Store struct {
 	stripes  []stripe        // a power of two of them
 	tables   atomic.Pointer[[]*table]
 	makeable sync.Mutex // held while tables are made or dropped
+	dropAt   int64      // when tables may be dropped next; under makeable
 	budget   budget
 	horizon  horizon
 	batches  sync.Pool // of *batch
@@ -126,5 +127,5 @@ type Stats struct {
 // Stats returns the figures of this moment. If Evicted or Crowded grow, MaxKeys is too small for the traffic or the
 // traffic is a flood.
 func (s *Store) Stats() Stats {
-	return Stats{Keys: s.budget.used.Load(), Evicted: s.evicted.Load(), Crowded: s.crowded.Load()}
+	return Stats{Keys: s.budget.held(), Evicted: s.evicted.Load(), Crowded: s.crowded.Load()}
 }

@@ -1,5 +1,7 @@
 package memstore
 
+import "github.com/httplimit/httplimit/limiter"
+
 // What has expired leaves when a shard is swept. A sweep goes through one shard, some 4,096 keys, in about 20
 // microseconds, so it needs no state of its own; going on a few slots at a time would need a cursor that survives
 // growth and removals.
@@ -65,7 +67,7 @@ func (sh *shard) sweepSlots(now int64, full bool) {
 		start++
 	}
 	for n := (start - 1) & last; n != start; n = (n - 1) & last {
-		if !sh.taken(n) {
+		if !sh.taken(n) || sh.table.algorithm == limiter.SlidingLog && !sh.trim(n, now) {
 			continue
 		}
 		settled, ends := sh.settled(n, now), sh.ends(n, now)

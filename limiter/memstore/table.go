@@ -13,6 +13,10 @@ import (
 // turn; programs have a handful of windows.
 const mostTables = 64
 
+// dropEvery is the least time between two attempts to drop tables, in milliseconds. Each stops the whole store for
+// some milliseconds, if it is large, and a program with too many windows would attempt it at every request.
+const dropEvery = 100
+
 // table is what all counters of one Algorithm and Window have in common. Where they are is in the stripes.
 type table struct {
 	algorithm limiter.Algorithm
@@ -83,8 +87,9 @@ func (s *Store) makeTable(l limiter.Limit) (*table, error) {
 		return t, nil
 	}
 	tables := slices.Clone(*s.tables.Load())
-	if len(tables) == mostTables {
-		tables = s.dropTables(tables)
+	if now := s.clock.now(); len(tables) == mostTables && now >= s.dropAt {
+		tables = s.dropTables(tables, now)
+		s.dropAt = now + dropEvery
 	}
 	index := 0
 	for slices.ContainsFunc(tables, func(t *table) bool { return t.index == index }) {
@@ -101,12 +106,11 @@ func (s *Store) makeTable(l limiter.Limit) (*table, error) {
 
 // dropTables returns the tables that still hold something. The others are marked as dropped, for callers that have
 // already looked them up.
-func (s *Store) dropTables(tables []*table) []*table {
+func (s *Store) dropTables(tables []*table, now int64) []*table {
 	for i := range s.stripes {
 		s.stripes[i].mu.Lock()
 		defer s.stripes[i].mu.Unlock()
 	}
-	now := s.clock.now()
 	return slices.DeleteFunc(tables, func(t *table) bool {
 		for i := range s.stripes {
 			if st := &s.stripes[i]; t.index < len(st.shards) && !st.shards[t.index].idle(st.time(now)) {

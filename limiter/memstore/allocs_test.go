@@ -1,0 +1,46 @@
+package memstore_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/httplimit/httplimit/limiter"
+)
+
+var algorithms = []limiter.Algorithm{limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow, limiter.TokenBucket}
+
+// TestNoAllocations: a decision about a known key leaves nothing to the garbage collector, allowed or refused, alone
+// or in a batch.
+func TestNoAllocations(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	ctx := context.Background()
+	for _, algorithm := range algorithms {
+		for _, charges := range []int{1, 3, 20} {
+			for _, requests := range []int64{1, 100_000} {
+				t.Run(fmt.Sprintf("%v/charges=%d/requests=%d", algorithm, charges, requests), func(t *testing.T) {
+					store := newStore(t, 0)
+					batch := make([]limiter.Charge, charges)
+					for i := range batch {
+						batch[i] = limiter.Charge{
+							Scope: "scope", Key: fmt.Sprint("key ", i/2), Cost: 1,
+							Limit: limiter.Limit{Requests: requests, Window: time.Duration(1+i%2) * time.Hour, Algorithm: algorithm},
+						}
+					}
+					step := func() {
+						if _, err := store.Take(ctx, batch); err != nil {
+							t.Fatal(err)
+						}
+					}
+					step()
+					if got := testing.AllocsPerRun(1000, step); got != 0 {
+						t.Errorf("got %v allocations a decision, want 0", got)
+					}
+				})
+			}
+		}
+	}
+}

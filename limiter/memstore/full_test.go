@@ -1,0 +1,236 @@
+package memstore_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/memstore"
+)
+
+func one(key string, l limiter.Limit, cost int64) *[1]limiter.Charge {
+	return &[1]limiter.Charge{{Scope: "scope", Key: key, Limit: l, Cost: cost}}
+}
+
+// spend takes cost units of key and returns the charge as decided.
+func spend(t *testing.T, store limiter.Store, key string, l limiter.Limit, cost int64) limiter.Charge {
+	t.Helper()
+	c := one(key, l, cost)
+	if _, err := store.Take(context.Background(), c[:]); err != nil {
+		t.Fatal(err)
+	}
+	return c[0]
+}
+
+// live is what a store must not forget: until when each key, and each entry of a log, weighs on decisions.
+type live struct {
+	log   bool
+	until map[string][]int64
+}
+
+func (v *live) count(now int64) (n int) {
+	for key, times := range v.until {
+		kept := times[:0]
+		for _, until := range times {
+			if until > now {
+				kept = append(kept, until)
+			}
+		}
+		v.until[key] = kept
+		n += len(kept)
+	}
+	return n
+}
+
+func (v *live) spent(c *limiter.Charge) {
+	until := c.At + c.ResetAfter.Milliseconds()
+	if times := v.until[c.Key]; !v.log || len(times) > 0 && times[len(times)-1] == until {
+		v.until[c.Key] = times[:0]
+	}
+	v.until[c.Key] = append(v.until[c.Key], until)
+}
+
+// TestNoLiveKeyForgottenBelowMaxKeys compares a store that is always close to full with one that never is. New keys
+// come only while there is room for one more live one, so the small store has to find every expired one for it.
+func TestNoLiveKeyForgottenBelowMaxKeys(t *testing.T) {
+	const most = 200
+	for _, algorithm := range algorithms {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			small, large := newStore(t, most), newStore(t, 0)
+			advanceSmall, advanceLarge := memstore.StopClock(small), memstore.StopClock(large)
+			align(t, small, large, advanceSmall, advanceLarge)
+			random := rand.New(rand.NewPCG(5, 6))
+			seen := live{log: algorithm == limiter.SlidingLog, until: map[string][]int64{}}
+			var now int64
+			for step := range 6_000 {
+				if random.IntN(3) == 0 {
+					d := time.Duration(random.IntN(30)) * time.Millisecond
+					advanceSmall(d)
+					advanceLarge(d)
+				}
+				l := limiter.Limit{Requests: 3, Window: time.Second << random.IntN(2), Algorithm: algorithm}
+				key := fmt.Sprint(l.Window, random.IntN(4*most))
+				if seen.count(now) >= most-1 { // one more entry may come with the step that this charge makes
+					advanceSmall(10 * time.Millisecond)
+					advanceLarge(10 * time.Millisecond)
+					now += 10
+					continue
+				}
+				got, want := spend(t, small, key, l, 1), spend(t, large, key, l, 1)
+				if got.Decision != want.Decision {
+					t.Fatalf("step %d, key %q, %d live: got %+v, want %+v", step, key, seen.count(want.At), got.Decision, want.Decision)
+				}
+				now = want.At
+				if want.Allowed {
+					seen.spent(&want)
+				}
+			}
+			if stats := small.Stats(); stats.Evicted != 0 || stats.Crowded != 0 || stats.Keys > most {
+				t.Errorf("got %+v, want no eviction, nobody crowded out, and at most %d keys", stats, most)
+			}
+		})
+	}
+}
+
+// align sets the two clocks to the same moment.
+func align(t *testing.T, a, b limiter.Store, advanceA, advanceB func(time.Duration)) {
+	t.Helper()
+	l := limiter.PerSecond(1)
+	at, bt := spend(t, a, "", l, 0).At, spend(t, b, "", l, 0).At
+	advanceA(time.Duration(max(0, bt-at)) * time.Millisecond)
+	advanceB(time.Duration(max(0, at-bt)) * time.Millisecond)
+}
+
+// TestFloodForgetsLeastUsedFirst: whoever has used much of a limit stays, whoever has hardly begun may go.
+func TestFloodForgetsLeastUsedFirst(t *testing.T) {
+	const most = 4096
+	for _, algorithm := range algorithms {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			store := newStore(t, most)
+			advance := memstore.StopClock(store)
+			l := limiter.Limit{Requests: 100, Window: 24 * time.Hour, Algorithm: algorithm}
+			for i := range 100 {
+				spend(t, store, fmt.Sprint("at limit ", i), l, 100)
+				spend(t, store, fmt.Sprint("busy ", i), l, 60)
+			}
+			for i := range 20 * most {
+				spend(t, store, fmt.Sprint("flood ", i), l, 1)
+				if i%most == 0 {
+					advance(time.Second)
+				}
+			}
+			freed, forgotten := 0, 0
+			for i := range 100 {
+				if spend(t, store, fmt.Sprint("at limit ", i), l, 100).Allowed {
+					freed++
+				}
+				if spend(t, store, fmt.Sprint("busy ", i), l, 60).Allowed {
+					forgotten++
+				}
+			}
+			if freed > 0 || forgotten > 0 {
+				t.Errorf("after a flood of %d keys into %d: got %d of 100 freed from their limit, %d of 100 busy keys forgotten, want 0", 20*most, most, freed, forgotten)
+			}
+			if stats := store.Stats(); stats.Keys > most || stats.Evicted == 0 || stats.Crowded > 0 {
+				t.Errorf("got %+v, want at most %d keys, some evicted, none crowded out", stats, most)
+			}
+		})
+	}
+}
+
+// TestFloodOfLimitedKeysFreesNobody: where every key of a flood is at its limit, nobody leaves, and newcomers are
+// counted in the sketch: never more than the limit is let in, whatever the algorithm.
+func TestFloodOfLimitedKeysFreesNobody(t *testing.T) {
+	const most, keys = 256, 2000
+	for _, algorithm := range algorithms {
+		for _, burst := range []int64{0, 3, 30} {
+			if burst > 0 && algorithm != limiter.TokenBucket {
+				continue
+			}
+			t.Run(fmt.Sprintf("%v/burst=%d", algorithm, burst), func(t *testing.T) {
+				small, exact := newStore(t, most), newStore(t, 0)
+				advanceSmall, advanceExact := memstore.StopClock(small), memstore.StopClock(exact)
+				align(t, small, exact, advanceSmall, advanceExact)
+				random := rand.New(rand.NewPCG(7, 8))
+				l := limiter.Limit{Requests: 10, Window: time.Minute, Algorithm: algorithm, Burst: burst}
+				for range 40_000 {
+					// Always all of the limit at once, so nobody in the store is ever below it.
+					key := fmt.Sprint(random.IntN(keys))
+					if !spend(t, small, key, l, l.Capacity()).Allowed {
+						continue
+					}
+					if !spend(t, exact, key, l, l.Capacity()).Allowed {
+						t.Fatalf("key %s was let in beyond its limit of %v", key, l)
+					}
+					d := time.Duration(random.IntN(20)) * time.Millisecond
+					advanceSmall(d)
+					advanceExact(d)
+				}
+				if stats := small.Stats(); stats.Keys > most || stats.Crowded == 0 {
+					t.Errorf("got %+v, want at most %d keys and some crowded out", stats, most)
+				}
+			})
+		}
+	}
+}
+
+// TestSketchForgets: what a flood left in the sketch refuses nobody once two windows have passed.
+func TestSketchForgets(t *testing.T) {
+	for _, algorithm := range algorithms {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			store := newStore(t, 16)
+			advance := memstore.StopClock(store)
+			l := limiter.Limit{Requests: 1, Window: time.Minute, Algorithm: algorithm}
+			for i := range 10_000 {
+				spend(t, store, fmt.Sprint(i), l, 1)
+			}
+			if store.Stats().Crowded == 0 {
+				t.Fatal("nobody was crowded out")
+			}
+			advance(2 * time.Minute)
+			for i := range 16 {
+				if c := spend(t, store, fmt.Sprint("newcomer ", i), l, 1); !c.Allowed {
+					t.Errorf("newcomer %d, two windows after the flood: got %+v, want it allowed", i, c.Decision)
+				}
+			}
+		})
+	}
+}
+
+// TestRefundToSketchFreesNobody: units in the sketch may be another key's.
+func TestRefundToSketchFreesNobody(t *testing.T) {
+	store := newStore(t, 1)
+	memstore.StopClock(store)
+	l := limiter.PerHour(10)
+	spend(t, store, "stays", l, 10)
+	spend(t, store, "newcomer", l, 10)
+	spend(t, store, "newcomer", l, -10)
+	if c := spend(t, store, "newcomer", l, 1); c.Allowed {
+		t.Errorf("after a refund to the sketch: got %+v, want it refused", c.Decision)
+	}
+}
+
+// TestLogWithoutRoomForEntries: a log that gets no entry for each of its moments lets its units go later, not sooner.
+func TestLogWithoutRoomForEntries(t *testing.T) {
+	store, exact := newStore(t, 1), newStore(t, 0)
+	advanceStore, advanceExact := memstore.StopClock(store), memstore.StopClock(exact)
+	align(t, store, exact, advanceStore, advanceExact)
+	l := limiter.Limit{Requests: 10, Window: time.Second, Algorithm: limiter.SlidingLog}
+	allowed := 0
+	for range 1000 {
+		if spend(t, store, "key", l, 1).Allowed {
+			allowed++
+			if c := spend(t, exact, "key", l, 1); !c.Allowed {
+				t.Fatalf("after %d: let in beyond the limit of %v", allowed, l)
+			}
+		}
+		advanceStore(70 * time.Millisecond)
+		advanceExact(70 * time.Millisecond)
+	}
+	if allowed < 300 {
+		t.Errorf("got %d of 1000 let in in 70 s at %v, want 300 at least", allowed, l)
+	}
+}

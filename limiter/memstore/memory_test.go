@@ -1,0 +1,118 @@
+package memstore_test
+
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/memstore"
+)
+
+// heap is what the garbage collector finds in use.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+// mostBytes is the bound that the package documents: of a full hash table as sparse as it may be, the sketches, the
+// entries of logs, and what a store has whatever it holds.
+func mostBytes(algorithm limiter.Algorithm, maxKeys int64) int64 {
+	slot := map[limiter.Algorithm]int64{limiter.SlidingWindow: 16, limiter.FixedWindow: 16, limiter.TokenBucket: 24, limiter.SlidingLog: 24}[algorithm]
+	bytes := maxKeys * slot * 32 / 7
+	if algorithm == limiter.SlidingLog {
+		bytes += maxKeys * 16 * 2
+	}
+	return bytes + 512<<10
+}
+
+// TestTwoMillionClients floods a small store. Its heap stays inside the bound, and who was limited stays limited,
+// whether the keys of the flood have hardly begun or are at their limits too.
+func TestTwoMillionClients(t *testing.T) {
+	const most = 1 << 14
+	for _, algorithm := range algorithms {
+		for _, cost := range []int64{1, 10} {
+			clients := 100_000
+			if algorithm == limiter.SlidingWindow && cost == 1 {
+				clients = 2_000_000
+			}
+			t.Run(fmt.Sprintf("%v/cost=%d/clients=%d", algorithm, cost, clients), func(t *testing.T) {
+				before := heap()
+				store := newStore(t, most)
+				memstore.StopClock(store)
+				l := limiter.Limit{Requests: 10, Window: time.Hour, Algorithm: algorithm}
+				for i := range 100 {
+					spend(t, store, "limited "+strconv.Itoa(i), l, 10)
+				}
+				flood(t, store, l, clients, cost)
+				if grown := heap() - before; grown > mostBytes(algorithm, most) {
+					t.Errorf("got %d bytes of heap for %d keys, want at most %d", grown, most, mostBytes(algorithm, most))
+				}
+				for i := range 100 {
+					if c := spend(t, store, "limited "+strconv.Itoa(i), l, 1); c.Allowed {
+						t.Errorf("client %d, limited before the flood: got %+v, want it refused", i, c.Decision)
+					}
+				}
+				runtime.KeepAlive(store)
+			})
+		}
+	}
+}
+
+func flood(t *testing.T, store limiter.Store, l limiter.Limit, clients int, cost int64) {
+	t.Helper()
+	c := one("", l, cost)
+	for i := range clients {
+		c[0].Key = strconv.Itoa(i)
+		if _, err := store.Take(t.Context(), c[:]); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestHeapPerClient: what a million clients cost, the figure that the README tells.
+func TestHeapPerClient(t *testing.T) {
+	if raceDetector {
+		t.Skip("slow under the race detector, and nothing here is concurrent")
+	}
+	const clients = 1_000_000
+	before := heap()
+	store := newStore(t, 0)
+	memstore.StopClock(store)
+	flood(t, store, limiter.PerHour(100), clients, 1)
+	perClient := float64(heap()-before) / clients
+	t.Logf("%.1f bytes a client", perClient)
+	if perClient > 36 {
+		t.Errorf("got %.1f bytes a client, want at most 36", perClient)
+	}
+	runtime.KeepAlive(store)
+}
+
+// TestHeapFallsAfterExpiry: what a flood took is given back by the operations that come later, few as they are.
+func TestHeapFallsAfterExpiry(t *testing.T) {
+	const clients = 100_000
+	for _, algorithm := range algorithms {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			before := heap()
+			store := newStore(t, 0)
+			advance := memstore.StopClock(store)
+			l := limiter.Limit{Requests: 100, Window: time.Second, Algorithm: algorithm}
+			flood(t, store, l, clients, 100)
+			full := heap() - before
+			advance(3 * time.Second)
+			flood(t, store, l, 2000, 1)
+			if left := heap() - before; left > full/10 {
+				t.Errorf("2,000 operations after %d clients expired: got %d bytes, want at most a tenth of %d", clients, left, full)
+			}
+			if keys := store.Stats().Keys; keys > 2000 {
+				t.Errorf("got %d keys, want at most 2000", keys)
+			}
+			runtime.KeepAlive(store)
+		})
+	}
+}

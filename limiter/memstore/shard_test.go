@@ -1,0 +1,143 @@
+package memstore
+
+import (
+	"maps"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// newShard makes a store of one stripe and returns its shard of l.
+func newShard(t *testing.T, l limiter.Limit) *shard {
+	t.Helper()
+	store, err := New(Config{MaxKeys: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := store.tableOf(&l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store.stripes[0].shard(table)
+}
+
+// TestShardAgainstMap compares the hash table with Go's, through growth, removal and shrinking. Few different top bits
+// make long runs of slots, which removals have to close.
+func TestShardAgainstMap(t *testing.T) {
+	for name, l := range map[string]limiter.Limit{
+		"two words a slot":   limiter.PerHour(10),
+		"three words a slot": {Requests: 10, Window: time.Hour, Algorithm: limiter.TokenBucket},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sh := newShard(t, l)
+			want := map[uint64]uint64{}
+			random := rand.New(rand.NewPCG(1, 2))
+			for step := range 40_000 {
+				hash := random.Uint64N(300)<<56 | random.Uint64N(8)<<8
+				if step/10_000%2 == 1 {
+					hash |= random.Uint64() >> 8 &^ lowByte
+				}
+				n, found := sh.find(hash)
+				if _, expected := want[hash]; found != expected {
+					t.Fatalf("step %d: find(%x): got %v, want %v", step, hash, found, expected)
+				}
+				switch {
+				case found && random.IntN(3) > 0:
+					sh.remove(n)
+					delete(want, hash)
+					sh.shrink()
+				case !found && sh.table.budget.take():
+					n = sh.insert(hash)
+					copy(sh.slot(n), []uint64{withLow(hash, uint8(step)), uint64(step) + 1})
+					want[hash] = uint64(step) + 1
+				}
+				if step%97 == 0 {
+					compareShard(t, sh, want)
+				}
+			}
+			compareShard(t, sh, want)
+			for hash := range maps.Clone(want) {
+				n, _ := sh.find(hash)
+				sh.remove(n)
+				sh.shrink()
+			}
+			if sh.slots != nil || sh.table.budget.used.Load() != 0 {
+				t.Errorf("after all was removed: got %d words and %d of the budget in use, want none", len(sh.slots), sh.table.budget.used.Load())
+			}
+		})
+	}
+}
+
+func compareShard(t *testing.T, sh *shard, want map[uint64]uint64) {
+	t.Helper()
+	got := map[uint64]uint64{}
+	for n := range sh.capacity() {
+		if sh.taken(n) {
+			got[sh.slot(n)[0]&^lowByte] = sh.slot(n)[1]
+		}
+	}
+	if !maps.Equal(got, want) || sh.used != len(want) || sh.table.budget.used.Load() != int64(len(want)) {
+		t.Fatalf("got %d counters, %d in use, %d of the budget, want %d and the same", len(got), sh.used, sh.table.budget.used.Load(), len(want))
+	}
+	for hash, value := range want {
+		if n, found := sh.find(hash); !found || sh.slot(n)[1] != value {
+			t.Fatalf("find(%x): got %v, want %d", hash, found, value)
+		}
+	}
+	if load := float64(sh.used) / float64(max(1, sh.capacity())); load > 7./8 || load < 7./32 && sh.capacity() > smallest {
+		t.Fatalf("got %d of %d slots in use, want between 7/32 and 7/8", sh.used, sh.capacity())
+	}
+}
+
+// TestSettledMatchesResetAfter: a counter may be forgotten once its decision would be that of a new key, and not one
+// millisecond earlier.
+func TestSettledMatchesResetAfter(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for _, algorithm := range []limiter.Algorithm{limiter.SlidingWindow, limiter.FixedWindow, limiter.TokenBucket, limiter.SlidingLog} {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			for range 500 {
+				l := limiter.Limit{Requests: 1 + random.Int64N(1000), Window: time.Duration(1+random.Int64N(5000)) * time.Millisecond, Algorithm: algorithm}
+				sh := newShard(t, l)
+				now := int64(1_800_000_000_000) + random.Int64N(10_000)
+				var reset int64
+				for range 1 + random.IntN(3) {
+					now += random.Int64N(2 * sh.table.window)
+					reset = spend(sh, l, now, 1+random.Int64N(l.Requests))
+				}
+				n, found := sh.find(testHash)
+				if !found {
+					t.Fatalf("%v: the counter is gone", l)
+				}
+				got, want := sh.settled(n, now), now+reset
+				if algorithm == limiter.SlidingLog {
+					got = sh.ends(n, now)
+				}
+				if tolerance := reset / 500; algorithm == limiter.TokenBucket && got >= want && got <= want+tolerance {
+					continue
+				}
+				if got != want {
+					t.Fatalf("%v: settled in %d ms, want %d", l, got-now, want-now)
+				}
+				if ends := sh.ends(n, now); ends < got {
+					t.Fatalf("%v: ends %d ms before it is settled", l, got-ends)
+				}
+			}
+		})
+	}
+}
+
+const testHash = 0x123456789abcde << 8
+
+// spend takes cost from the one counter of sh and returns how long it needs to reset, in milliseconds.
+func spend(sh *shard, l limiter.Limit, now, cost int64) int64 {
+	now = sh.stripe.time(now)
+	n, found := sh.lookUp(testHash, now)
+	c := limiter.Charge{Limit: l, Cost: cost, Mode: limiter.Force}
+	var u limiter.Usage
+	sh.load(&u, &l, testHash, n, found, now, &sh.stripe.log)
+	u.Judge(&c)
+	sh.save(testHash, n, found, &u, &c)
+	return int64(c.ResetAfter / time.Millisecond)
+}
