@@ -1,0 +1,109 @@
+// Package ginlimit is httplimit for Gin.
+//
+// It translates and decides nothing: rules, keys, limits, stores and what happens when a store is down are those of
+// [httplimit.Config]. A refused request is aborted, so that no later handler runs.
+package ginlimit
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"github.com/gin-gonic/gin"
+	"github.com/httplimit/httplimit"
+)
+
+// Config is what can be told to [New]. Its zero value works.
+type Config struct {
+	// OnDeny answers refused requests, for example with c.JSON; nil means d.ServeHTTP(c.Writer, c.Request). The
+	// fields of the refusal are set and the request is aborted before it is called. It is not called for a
+	// client that has left.
+	OnDeny func(c *gin.Context, d httplimit.Denial)
+}
+
+// New makes a handler of m, for an engine, a group or a single route. A request counts once for each such handler that
+// it passes, and its answer carries the fields of all of them. Of several configs the last OnDeny that is set holds.
+// The OnDeny of httplimit.Config is not used.
+//
+// httplimit.Route is c.FullPath(): the pattern without its method, "" where no route matched.
+//
+// A rule with CountStatus is settled with the status at c.Next's return, 500 after a panic, and 500 too where handlers
+// left errors with c.Error and wrote nothing. So middleware that turns errors into answers belongs between New and the
+// handler. A connection that is taken over after a request with an Upgrade field settles at once, as 101.
+func New(m *httplimit.Middleware, config ...Config) gin.HandlerFunc {
+	onDeny := func(c *gin.Context, d httplimit.Denial) { d.ServeHTTP(c.Writer, c.Request) }
+	for _, cfg := range config {
+		if cfg.OnDeny != nil {
+			onDeny = cfg.OnDeny
+		}
+	}
+	return func(c *gin.Context) {
+		o := check(m, c)
+		setFields(c.Writer.Header(), o)
+		if d, denied := o.Denied(); denied {
+			defer o.Settle(d.Status)
+			c.Abort()
+			if d.Status != statusClientClosed {
+				onDeny(c, d)
+			}
+			return
+		}
+		serve(c, o)
+	}
+}
+
+// statusClientClosed is the status of a request whose client left before anything was written.
+const statusClientClosed = 499
+
+// setFields adds the fields that may stand in several lines to those of other layers, and replaces all others.
+func setFields(h http.Header, o *httplimit.Outcome) {
+	values := make([]string, 0, 4) // one allocation for all; a refusal has four as a rule
+	for name, value := range o.Fields() {
+		if before := h[name]; len(before) > 0 && (name == "Ratelimit" || name == "Ratelimit-Policy") {
+			h[name] = append(before, value)
+			continue
+		}
+		values = append(values, value)
+		last := len(values)
+		h[name] = values[last-1 : last : last]
+	}
+}
+
+func serve(c *gin.Context, o *httplimit.Outcome) {
+	ctx := c.Request.Context() // later handlers may give the request another one, and end it
+	if own := o.Context(); differs(own, ctx) {
+		c.Request = c.Request.WithContext(own)
+	}
+	var up *upgrade
+	if len(c.Request.Header["Upgrade"]) > 0 {
+		up = &upgrade{ResponseWriter: c.Writer, outcome: o}
+		c.Writer = up
+	}
+	status := http.StatusInternalServerError // unless c.Next returns
+	defer func() {
+		if up == nil || !up.settled {
+			o.Settle(status)
+		}
+	}()
+	c.Next()
+	status = statusOf(c, ctx)
+}
+
+// differs tells whether the Outcome has a context of its own. That is a pointer; other contexts may be of types for
+// which == panics.
+func differs(own, ctx context.Context) bool {
+	return reflect.TypeOf(own).Kind() == reflect.Pointer && own != ctx
+}
+
+func statusOf(c *gin.Context, ctx context.Context) int {
+	status := c.Writer.Status()
+	switch {
+	case c.Writer.Written() || status != http.StatusOK: // Gin writes a status that was only set later
+		return status
+	case ctx.Err() != nil:
+		return statusClientClosed
+	case len(c.Errors) > 0:
+		return http.StatusInternalServerError
+	}
+	return status
+}

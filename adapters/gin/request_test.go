@@ -1,0 +1,143 @@
+package ginlimit_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/gin-gonic/gin"
+	"github.com/httplimit/httplimit"
+	ginlimit "github.com/httplimit/httplimit/adapters/gin"
+	"github.com/httplimit/httplimit/limiter"
+)
+
+func TestFromReachesEveryFunction(t *testing.T) {
+	user := func(r *http.Request) string {
+		c, ok := ginlimit.From(r)
+		if !ok {
+			t.Error("there is no Gin context")
+			return ""
+		}
+		return c.GetString("user")
+	}
+	store := newSpy(t)
+	m := limit(t, store, httplimit.Rule{
+		Name:      "user",
+		When:      func(r *http.Request) bool { return user(r) != "root" },
+		Key:       httplimit.KeyFunc(func(r *http.Request) (string, error) { return user(r), nil }),
+		Cost:      func(r *http.Request) (int64, error) { return int64(len(user(r))), nil },
+		LimitFunc: func(r *http.Request) (limiter.Limit, error) { return limiter.PerHour(int64(len(user(r)) * 10)), nil },
+	})
+	engine := newEngine()
+	engine.Use(func(c *gin.Context) { c.Set("user", c.Query("user")) }, ginlimit.New(m))
+	engine.GET("/", hello)
+	url := serve(t, engine)
+	get(t, url+"?user=root")
+	get(t, url+"?user=alice")
+	if len(store.asked) != 1 {
+		t.Fatalf("the store was asked %d times, want once", len(store.asked))
+	}
+	if c := store.asked[0]; c.Key != "alice" || c.Cost != 5 || c.Limit != limiter.PerHour(50) {
+		t.Errorf("got %q, cost %d, %v, want alice, 5, 50/h", c.Key, c.Cost, c.Limit)
+	}
+}
+
+func TestFromElsewhere(t *testing.T) {
+	if c, ok := ginlimit.From(httptest.NewRequest(http.MethodGet, "/", nil)); ok || c != nil {
+		t.Errorf("got %v, %v for a request without a Gin context", c, ok)
+	}
+}
+
+func TestExpose(t *testing.T) {
+	store := newSpy(t)
+	engine := newEngine()
+	engine.GET("/", ginlimit.New(limit(t, store, httplimit.Rule{Name: "tokens"})), func(c *gin.Context) {
+		if v := httplimit.From(c.Request.Context()); len(v) != 1 || v[0].Remaining != 99 {
+			t.Errorf("got %+v, want one rule with 99 remaining", v)
+		}
+		if err := httplimit.Spend(c.Request.Context(), "tokens", 9); err != nil {
+			t.Error(err)
+		}
+	})
+	url := serve(t, engine)
+	get(t, url)
+	if got := store.asked[len(store.asked)-1].Cost; got != 9 {
+		t.Errorf("spent %d, want 9", got)
+	}
+}
+
+func TestRouteIsThePattern(t *testing.T) {
+	store := newSpy(t)
+	engine := newEngine()
+	engine.Use(ginlimit.New(limit(t, store, httplimit.Rule{Name: "route", Key: httplimit.Route()})))
+	engine.GET("/users/:id", hello)
+	url := serve(t, engine)
+	for _, path := range []string{"/users/1", "/users/2", "/none", "/nothing"} {
+		get(t, url+path)
+	}
+	want := []string{"/users/:id", "/users/:id", "", ""}
+	if got := store.keys(); got[0] != got[1] || got[2] != got[3] || got[0] == got[2] {
+		t.Errorf("got the keys %q, want such as %q", got, want)
+	}
+}
+
+func TestAllLinesOfAHeader(t *testing.T) {
+	store := newSpy(t)
+	engine := newEngine()
+	if err := engine.SetTrustedProxies([]string{"0.0.0.0/0", "::/0"}); err != nil { // Gin's own; must not matter
+		t.Fatal(err)
+	}
+	loopback := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8")}
+	engine.Use(ginlimit.New(limit(t, store,
+		httplimit.Rule{Name: "client", Key: httplimit.ClientIP(loopback...)},
+		httplimit.Rule{Name: "peer"},
+	)))
+	engine.GET("/", hello)
+	send(t, http.MethodGet, serve(t, engine), http.Header{
+		"X-Forwarded-For": {"203.0.113.66", "198.51.100.1, 192.0.2.7", "10.0.0.3"}, "X-Real-Ip": {"203.0.113.67"},
+	})
+	if got, want := store.keys(), []string{"192.0.2.7", "127.0.0.1"}; !slices.Equal(got, want) {
+		t.Errorf("got the keys %q, want %q", got, want)
+	}
+}
+
+// oddContext cannot be compared: == on two of them panics.
+type oddContext struct {
+	context.Context
+	tags map[string]string
+}
+
+func TestContextThatCannotBeCompared(t *testing.T) {
+	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{
+		{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerHour(1)},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := newEngine()
+	engine.Use(func(c *gin.Context) {
+		c.Request = c.Request.WithContext(oddContext{c.Request.Context(), map[string]string{}})
+	}, ginlimit.New(m))
+	engine.GET("/", hello)
+	if a := get(t, serve(t, engine)); a.StatusCode != http.StatusOK {
+		t.Errorf("got %s, want 200", a.Status)
+	}
+}
+
+func TestStoreDown(t *testing.T) {
+	engine := newEngine()
+	engine.Use(ginlimit.New(limit(t, broken{}, httplimit.Rule{Name: "ip", Failure: httplimit.FailClosed})))
+	engine.GET("/", hello)
+	a := get(t, serve(t, engine))
+	if a.StatusCode != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" || a.Header.Get("RateLimit") != "" {
+		t.Errorf("got %s %v, want 503 with Retry-After alone", a.Status, a.Header)
+	}
+}
+
+type broken struct{ limiter.Store }
+
+func (broken) Take(context.Context, []limiter.Charge) (bool, error) { return false, errors.New("down") }

@@ -1,0 +1,164 @@
+package ginlimit_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/httplimit/httplimit"
+	ginlimit "github.com/httplimit/httplimit/adapters/gin"
+	"github.com/httplimit/httplimit/limiter"
+)
+
+func TestSettlesWithTheFinalStatus(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	tests := map[string]struct {
+		handler gin.HandlerFunc
+		want    int
+	}{
+		"written":             {hello, 200},
+		"nothing at all":      {func(*gin.Context) {}, 200},
+		"status alone":        {func(c *gin.Context) { c.Status(204) }, 204},
+		"aborted with status": {func(c *gin.Context) { c.AbortWithStatus(401) }, 401},
+		"aborted with error":  {func(c *gin.Context) { _ = c.AbortWithError(403, errors.New("no")) }, 403},
+		"error left behind":   {func(c *gin.Context) { _ = c.Error(errors.New("no")) }, 500},
+		"error and an answer": {func(c *gin.Context) { _ = c.Error(errors.New("no")); hello(c) }, 200},
+		"panic":               {func(*gin.Context) { panic("no") }, 500},
+		"panic after a write": {func(c *gin.Context) { hello(c); panic("no") }, 500},
+		"own context ended":   {func(c *gin.Context) { c.Request = c.Request.WithContext(ended) }, 200},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			status := 0
+			engine := newEngine()
+			engine.GET("/", ginlimit.New(limit(t, nil, httplimit.Rule{Name: "r",
+				CountStatus: func(s int) bool { status = s; return true }})), tt.handler)
+			get(t, serve(t, engine))
+			if status != tt.want {
+				t.Errorf("settled with %d, want %d", status, tt.want)
+			}
+		})
+	}
+}
+
+func TestOnlyFailuresCount(t *testing.T) {
+	engine := newEngine()
+	engine.GET("/:status", ginlimit.New(limit(t, nil, httplimit.Rule{Name: "login", Limit: limiter.PerHour(2),
+		CountStatus: func(status int) bool { return status == http.StatusUnauthorized }})),
+		func(c *gin.Context) {
+			if c.Param("status") == "401" {
+				c.AbortWithStatus(http.StatusUnauthorized)
+			}
+		})
+	url := serve(t, engine)
+	for i, c := range []struct {
+		path string
+		want int
+	}{{"/200", 200}, {"/401", 401}, {"/200", 200}, {"/200", 200}, {"/401", 401}, {"/200", 429}} {
+		if a := get(t, url+c.path); a.StatusCode != c.want {
+			t.Errorf("request %d: got %s, want %d", i+1, a.Status, c.want)
+		}
+	}
+}
+
+func TestClientGone(t *testing.T) {
+	for name, leaves := range map[string]struct {
+		handlers    func(gin.HandlerFunc, gin.HandlerFunc) []gin.HandlerFunc
+		wantServed  bool
+		wantCharged int
+	}{
+		"before the decision": {func(limit, h gin.HandlerFunc) []gin.HandlerFunc {
+			return []gin.HandlerFunc{func(c *gin.Context) { <-c.Request.Context().Done() }, limit, h}
+		}, false, 1},
+		"before the answer": {func(limit, h gin.HandlerFunc) []gin.HandlerFunc {
+			return []gin.HandlerFunc{limit, func(c *gin.Context) { <-c.Request.Context().Done() }, h}
+		}, true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, served, denied := newSpy(t), false, false
+			m := limit(t, store, httplimit.Rule{Name: "login", CountStatus: func(int) bool { return false }})
+			limited := ginlimit.New(m, ginlimit.Config{OnDeny: func(*gin.Context, httplimit.Denial) { denied = true }})
+			arrived := make(chan struct{})
+			engine := newEngine()
+			engine.Use(func(*gin.Context) { close(arrived) })
+			engine.GET("/", leaves.handlers(limited, func(*gin.Context) { served = true })...)
+			server := httptest.NewServer(engine)
+
+			ctx, leave := context.WithCancel(context.Background())
+			go func() { <-arrived; leave() }()
+			r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if response, err := http.DefaultClient.Do(r); err == nil {
+				response.Body.Close()
+				t.Fatal("the client that left got an answer")
+			}
+			server.Close() // waits for the handler
+			if served != leaves.wantServed || denied {
+				t.Errorf("served %v, denied %v: want %v and false", served, denied, leaves.wantServed)
+			}
+			if taken, back := store.spent(); taken != leaves.wantCharged || back != 0 {
+				t.Errorf("%d charges and %d refunds, want %d and none", taken, back, leaves.wantCharged)
+			}
+		})
+	}
+}
+
+func TestHijackSettlesAtOnce(t *testing.T) {
+	statuses, finish := make(chan int, 2), make(chan struct{})
+	m := limit(t, nil, httplimit.Rule{Name: "ws", CountStatus: func(s int) bool { statuses <- s; return true }})
+	engine := newEngine()
+	engine.GET("/", ginlimit.New(m), func(c *gin.Context) {
+		conn, rw, err := http.NewResponseController(c.Writer).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		_, _ = rw.WriteString("HTTP/1.1 101 Switching Protocols\r\n\r\n")
+		_ = rw.Flush()
+		<-finish
+	})
+	conn, err := net.Dial("tcp", strings.TrimPrefix(serve(t, engine), "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+	if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, "101") {
+		t.Fatalf("got %q, %v, want 101", line, err)
+	}
+	if got := len(statuses); got != 1 {
+		t.Errorf("settled %d times while the connection is open, want once", got)
+	}
+	close(finish)
+	_, _ = io.Copy(io.Discard, conn) // until the handler has returned
+	if got := <-statuses; got != http.StatusSwitchingProtocols || len(statuses) != 0 {
+		t.Errorf("settled with %d and %d times more, want 101 and no more", got, len(statuses))
+	}
+}
+
+func TestUpgradeWriterStillFlushes(t *testing.T) {
+	engine := newEngine()
+	engine.GET("/", ginlimit.New(limit(t, nil, httplimit.Rule{Name: "r"})), func(c *gin.Context) {
+		hello(c)
+		if err := http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Errorf("no write deadline: %v", err)
+		}
+		c.Writer.Flush()
+	})
+	if a := send(t, http.MethodGet, serve(t, engine), http.Header{"Upgrade": {"h2c"}}); a.body != "hello" || a.ContentLength != -1 {
+		t.Errorf("got %q of length %d, want hello, flushed", a.body, a.ContentLength)
+	}
+}

@@ -1,0 +1,29 @@
+package ginlimit
+
+import (
+	"bufio"
+	"net"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+	"github.com/httplimit/httplimit"
+)
+
+// upgrade settles when the connection is taken over: the handler of a WebSocket returns only when that has ended.
+type upgrade struct {
+	gin.ResponseWriter
+	outcome *httplimit.Outcome
+	settled bool
+}
+
+func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := u.ResponseWriter.Hijack()
+	if err == nil && !u.settled {
+		u.settled = true
+		u.outcome.Settle(http.StatusSwitchingProtocols)
+	}
+	return conn, rw, err
+}
+
+// Unwrap is for [http.ResponseController].
+func (u *upgrade) Unwrap() http.ResponseWriter { return u.ResponseWriter }
