@@ -1,0 +1,83 @@
+package memcachestore_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bradfitz/gomemcache/memcache"
+
+	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/memcachestore"
+)
+
+// getIncr is what a limiter on memcached usually does, without races, turns or time to live: read, then increase.
+func getIncr(client *memcache.Client, key string, limit uint64) (bool, error) {
+	items, err := client.GetMulti([]string{key + "0", key + "1"})
+	if err != nil {
+		return false, err
+	}
+	if item, ok := items[key+"1"]; ok {
+		n, err := strconv.ParseUint(string(bytes.TrimSpace(item.Value)), 10, 64)
+		if err != nil || n >= limit {
+			return false, err
+		}
+	}
+	_, err = client.Increment(key+"1", 1)
+	if errors.Is(err, memcache.ErrCacheMiss) {
+		err = client.Add(&memcache.Item{Key: key + "1", Value: []byte("1"), Expiration: 120})
+	}
+	return err == nil, err
+}
+
+func BenchmarkDecision(b *testing.B) {
+	const keys = 10_000
+	memcached := startServer(b)
+	client := newClient(b, memcached)
+	store := newStore(b, client, memcachestore.Config{Timeout: time.Second, Prefix: newPrefix()})
+	limit := limiter.PerHour(1_000_000)
+	for _, bench := range []struct {
+		name   string
+		decide func(i uint64) (bool, error)
+	}{
+		{"design=get+incr", func(i uint64) (bool, error) { return getIncr(client, fmt.Sprint("plain", i%keys, ":"), 1_000_000) }},
+		{"design=store", func(i uint64) (bool, error) {
+			c := [1]limiter.Charge{{Scope: "bench", Key: fmt.Sprint("key", i%keys), Limit: limit, Cost: 1}}
+			return store.Take(context.Background(), c[:])
+		}},
+	} {
+		b.Run(bench.name+"/callers=64", func(b *testing.B) {
+			for i := range uint64(keys) { // the first of each key is dearer
+				bench.decide(i)
+			}
+			var next atomic.Uint64
+			b.ReportAllocs()
+			b.SetParallelism(32) // on two processors
+			b.ResetTimer()
+			before := cpuTime(b)
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					if taken, err := bench.decide(next.Add(1)); !taken || err != nil {
+						b.Error(taken, err)
+					}
+				}
+			})
+			b.ReportMetric(float64((cpuTime(b)-before).Nanoseconds())/float64(b.N), "client-cpu-ns/op")
+		})
+	}
+}
+
+// cpuTime is what this process has used so far, user and system.
+func cpuTime(b *testing.B) time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}

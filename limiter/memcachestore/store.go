@@ -1,0 +1,106 @@
+package memcachestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bradfitz/gomemcache/memcache"
+
+	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/kvstore"
+)
+
+const (
+	// DefaultPrefix begins the keys of a Store without a Prefix.
+	DefaultPrefix = "httplimit:"
+
+	longestPrefix = 64 // bytes; memcached takes keys of 250, and the rest is up to 180
+)
+
+// Config says how a [Store] counts. The zero value works.
+type Config struct {
+	// Prefix begins every key, such as "shop:". Services that share a server and must not share counts need
+	// different ones. Up to 64 printable ASCII characters, no spaces. Empty means [DefaultPrefix].
+	Prefix string
+	// Timeout is how long a decision may take in all, whatever the Timeout of the client is. 0 means 50 ms.
+	Timeout time.Duration
+	// DenyCache is how many refusals are remembered, so that a client that goes on asking costs no call. 0 means
+	// 65,536, below 0 none.
+	DenyCache int
+	// NoBreaker keeps on calling servers that do not answer. Otherwise decisions fail at once while all of them
+	// are down.
+	NoBreaker bool
+	// Now is a clock for tests; nil means the system's, read once and monotonic from there. Items expire by
+	// memcached's own clock.
+	Now func() time.Time
+	// Skew is how far the clocks of the processes that share the servers may be apart; 0 means 100 ms.
+	Skew time.Duration
+}
+
+// Store is a [limiter.Store] on memcached. Make one with [New] and share it; it is safe for concurrent use and has
+// nothing to close. The client stays the caller's.
+type Store struct {
+	engine *kvstore.Store
+}
+
+// New returns a store over client. It never dials, so a service starts while memcached is down. Every fault of the
+// Config is reported at once.
+func New(client *memcache.Client, cfg Config) (*Store, error) {
+	var faults []error
+	if client == nil {
+		faults = append(faults, errors.New("memcachestore: client is nil, want one such as memcache.New makes"))
+	}
+	if !legalPrefix(cfg.Prefix) {
+		faults = append(faults, fmt.Errorf("memcachestore: Prefix is %q, want up to %d printable ASCII characters without spaces", cfg.Prefix, longestPrefix))
+	}
+	if cfg.Prefix == "" {
+		cfg.Prefix = DefaultPrefix
+	}
+	engine, err := kvstore.New(&counters{client: client, prefix: cfg.Prefix}, kvstore.Config{
+		Timeout:   cfg.Timeout,
+		DenyCache: cfg.DenyCache,
+		NoBreaker: cfg.NoBreaker,
+		Now:       cfg.Now,
+		Skew:      cfg.Skew,
+	})
+	if err != nil {
+		faults = append(faults, fmt.Errorf("memcachestore: %w", err))
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	return &Store{engine: engine}, nil
+}
+
+// Take is [limiter.Store]'s. Its errors are those of the client, one that wraps [context.DeadlineExceeded] after
+// Timeout, and a storekit.UnavailableError while memcached is not asked because it failed or stalls. After an error
+// units of the batch may stay spent only where memcached's answer was lost.
+func (s *Store) Take(ctx context.Context, charges []limiter.Charge) (taken bool, err error) {
+	return s.engine.Take(ctx, charges)
+}
+
+// Reset is [limiter.Store]'s. After an error some counters may have been reset.
+func (s *Store) Reset(ctx context.Context, charges []limiter.Charge) error {
+	return s.engine.Reset(ctx, charges)
+}
+
+// Check is [limiter.Checker]'s: it refuses limits that are invalid, and all but SlidingWindow and FixedWindow.
+func (s *Store) Check(l limiter.Limit) error { return s.engine.Check(l) }
+
+// Healthy is false while memcached has failed so often that it is not asked: until a decision has reached it again.
+// Always true with Config.NoBreaker.
+func (s *Store) Healthy() bool { return s.engine.Healthy() }
+
+func legalPrefix(prefix string) bool {
+	if len(prefix) > longestPrefix {
+		return false
+	}
+	for i := range len(prefix) {
+		if prefix[i] <= ' ' || prefix[i] > '~' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,255 @@
+package memcachestore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bradfitz/gomemcache/memcache"
+
+	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/limitertest"
+	"github.com/httplimit/httplimit/limiter/memcachestore"
+)
+
+var (
+	_ limiter.Store   = (*memcachestore.Store)(nil)
+	_ limiter.Checker = (*memcachestore.Store)(nil)
+)
+
+// hand is a clock that a test sets.
+type hand struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// newHand starts at the turn of a window of any usual length.
+func newHand() *hand { return &hand{now: time.UnixMilli(1_800_000_000_000)} }
+
+func (h *hand) Now() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.now
+}
+
+func (h *hand) Advance(d time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.now = h.now.Add(d)
+}
+
+func TestConformance(t *testing.T) {
+	client := newClient(t, startServer(t))
+	for name, denyCache := range map[string]int{"with deny cache": 0, "without": -1} {
+		t.Run(name, func(t *testing.T) {
+			limitertest.Run(t, func(t *testing.T) limitertest.Harness {
+				clock := newHand()
+				return limitertest.Harness{
+					Store:      newStore(t, client, memcachestore.Config{Prefix: newPrefix(), Timeout: patient, DenyCache: denyCache, Now: clock.Now}),
+					Advance:    clock.Advance,
+					Algorithms: []limiter.Algorithm{limiter.SlidingWindow, limiter.FixedWindow},
+				}
+			})
+		})
+	}
+}
+
+func TestConformanceOverTwoServers(t *testing.T) {
+	client := newClient(t, startServer(t), startServer(t))
+	limitertest.Run(t, func(t *testing.T) limitertest.Harness {
+		return limitertest.Harness{
+			Store:      newStore(t, client, memcachestore.Config{Prefix: newPrefix(), Timeout: patient}),
+			Algorithms: []limiter.Algorithm{limiter.SlidingWindow, limiter.FixedWindow},
+		}
+	})
+}
+
+// Four processes, each with its own connections, meet on one key.
+func TestManyCallers(t *testing.T) {
+	memcached := startServer(t)
+	for _, algorithm := range []limiter.Algorithm{limiter.SlidingWindow, limiter.FixedWindow} {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			clock, prefix := newHand(), newPrefix()
+			var stores []*memcachestore.Store
+			for range 4 {
+				stores = append(stores, newStore(t, newClient(t, memcached), memcachestore.Config{Prefix: prefix, Timeout: patient, Now: clock.Now}))
+			}
+			limit := limiter.Limit{Requests: 5, Window: time.Minute, Algorithm: algorithm}
+			for window := range 10 {
+				clock.Advance(2 * limit.Window) // so that a sliding window starts empty, too
+				var spent atomic.Int64
+				var wg sync.WaitGroup
+				for i := range 64 {
+					wg.Go(func() {
+						taken, err := stores[i%len(stores)].Take(context.Background(), []limiter.Charge{charge(limit, 1)})
+						if err != nil {
+							t.Error(err)
+						}
+						if taken {
+							spent.Add(1)
+						}
+					})
+				}
+				wg.Wait()
+				if got := spent.Load(); got < 4 || got > 5 {
+					t.Errorf("window %d: let in %d of 64, want 4 or 5", window, got)
+				}
+			}
+		})
+	}
+}
+
+// memcached leaves a space where decr makes a number shorter.
+func TestNumbersThatBecameShorter(t *testing.T) {
+	memcached := startServer(t)
+	prefix, limit := newPrefix(), limiter.PerHour(100)
+	clock := newHand()
+	store := newStore(t, newClient(t, memcached), memcachestore.Config{Prefix: prefix, Timeout: patient, Now: clock.Now})
+	take(t, store, charge(limit, 10))
+	take(t, store, charge(limit, -1))
+	key := fmt.Sprintf("%ss|k|s3600000|%d", prefix, clock.Now().UnixMilli()/time.Hour.Milliseconds())
+	if got, want := memcached.ask(t, "mg %s v s", key), "VA 2 s2"; got != want {
+		t.Fatalf("memcached answers %q, want %q: the item holds no space any more", got, want)
+	}
+	if got := take(t, store, charge(limit, 0)); got.Current != 9 {
+		t.Errorf("10 less 1 is read as %d, want 9", got.Current)
+	}
+}
+
+// Beyond 30 days memcached takes a time to live for a date, and one of a second may end at once.
+func TestTimeToLive(t *testing.T) {
+	memcached := startServer(t)
+	for _, window := range []time.Duration{time.Millisecond, time.Second, 14 * 24 * time.Hour, 15 * 24 * time.Hour, 45 * 24 * time.Hour, 366 * 24 * time.Hour} {
+		t.Run(window.String(), func(t *testing.T) {
+			clock, prefix := newHand(), newPrefix()
+			clock.Advance(window - clock.Now().Sub(time.UnixMilli(0))%window) // the start of a window
+			store := newStore(t, newClient(t, memcached), memcachestore.Config{Prefix: prefix, Timeout: patient, Now: clock.Now})
+			limit := limiter.Per(1, window)
+			take(t, store, charge(limit, 1))
+			if got := take(t, store, charge(limit, 1)); got.Allowed {
+				t.Error("the second of 1 is allowed: the item is gone at once")
+			}
+			key := fmt.Sprintf("%ss|k|s%d|%d", prefix, window.Milliseconds(), clock.Now().UnixMilli()/window.Milliseconds())
+			answer := memcached.ask(t, "mg %s t", key)
+			seconds, err := strconv.ParseInt(strings.TrimPrefix(answer, "HD t"), 10, 64)
+			if err != nil {
+				t.Fatalf("memcached answers %q, want a time to live", answer)
+			}
+			// Two windows, Skew of 0.1 s, Timeout, and up to three seconds for clocks of whole seconds.
+			least := 2*window + patient
+			if got := time.Duration(seconds) * time.Second; got < least || got > least+4*time.Second {
+				t.Errorf("lives %v, want %v and a few seconds more", got, least)
+			}
+		})
+	}
+}
+
+func TestWindowTurns(t *testing.T) {
+	client := newClient(t, startServer(t))
+	for _, window := range []time.Duration{time.Second, time.Minute, 45 * 24 * time.Hour} {
+		for _, algorithm := range []limiter.Algorithm{limiter.SlidingWindow, limiter.FixedWindow} {
+			t.Run(fmt.Sprintf("%v %v", window, algorithm), func(t *testing.T) {
+				clock := newHand()
+				clock.Advance(window - clock.Now().Sub(time.UnixMilli(0))%window)
+				store := newStore(t, client, memcachestore.Config{Prefix: newPrefix(), Timeout: patient, Now: clock.Now})
+				limit := limiter.Limit{Requests: 10, Window: window, Algorithm: algorithm}
+				rest := map[limiter.Algorithm]int64{limiter.SlidingWindow: 5, limiter.FixedWindow: 10}[algorithm]
+				for _, step := range []struct {
+					advance time.Duration
+					spend   int64
+				}{{0, 10}, {window + window/2, rest}, {3 * window, 10}} {
+					clock.Advance(step.advance)
+					if got := take(t, store, charge(limit, step.spend)); !got.Allowed || got.Remaining != 0 {
+						t.Errorf("%v later: %d units: %+v, want them allowed and nothing left", step.advance, step.spend, got)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A server of several that does not answer is an error, not a count of 0.
+func TestOneOfTwoServersIsDown(t *testing.T) {
+	up, down := startServer(t), startServer(t)
+	store := newStore(t, newClient(t, up, down), memcachestore.Config{Prefix: newPrefix(), Timeout: patient, NoBreaker: true})
+	down.kill()
+	failed, passed := 0, 0
+	for i := range 64 {
+		c := charge(limiter.PerMinute(5), 1)
+		c.Key = fmt.Sprint("key ", i)
+		taken, err := store.Take(context.Background(), []limiter.Charge{c})
+		switch {
+		case err != nil && taken:
+			t.Errorf("taken beside the error %v", err)
+		case err != nil:
+			failed++
+		case taken:
+			passed++
+		}
+	}
+	if failed == 0 || passed == 0 {
+		t.Errorf("of 64 keys %d failed and %d passed, want some of both", failed, passed)
+	}
+}
+
+func TestForeignItemIsAnError(t *testing.T) {
+	client, clock, prefix := newClient(t, startServer(t)), newHand(), newPrefix()
+	store := newStore(t, client, memcachestore.Config{Prefix: prefix, Timeout: patient, Now: clock.Now})
+	limit := limiter.PerHour(5)
+	key := fmt.Sprintf("%ss|k|s3600000|%d", prefix, clock.Now().UnixMilli()/time.Hour.Milliseconds())
+	if err := client.Set(&memcache.Item{Key: key, Value: []byte("<html>")}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Take(context.Background(), []limiter.Charge{charge(limit, 1)}); err == nil {
+		t.Error("no error from a key that holds something else")
+	}
+}
+
+func TestNewReportsEveryFault(t *testing.T) {
+	store, err := memcachestore.New(nil, memcachestore.Config{Prefix: "two words", Timeout: -1, Skew: -1})
+	if store != nil || err == nil {
+		t.Fatalf("got %v, %v, want no store and an error", store, err)
+	}
+	for _, field := range []string{"client", "Prefix", "Timeout", "Skew"} {
+		if !strings.Contains(err.Error(), field+" is ") {
+			t.Errorf("%q does not name %s", err, field)
+		}
+	}
+	client := memcache.New("127.0.0.1:1") // nobody listens there, and nobody is asked
+	for prefix, want := range map[string]bool{
+		"": true, "shop:": true, strings.Repeat("p", 64): true,
+		strings.Repeat("p", 65): false, "a b": false, "a\n": false, "ä": false, "\x7f": false,
+	} {
+		if _, err := memcachestore.New(client, memcachestore.Config{Prefix: prefix}); (err == nil) != want {
+			t.Errorf("Prefix %q: got %v, want it taken: %v", prefix, err, want)
+		}
+	}
+}
+
+func TestUnsupported(t *testing.T) {
+	store := newStore(t, memcache.New("127.0.0.1:1"), memcachestore.Config{})
+	limit := limiter.PerMinute(5)
+	limit.Algorithm = limiter.TokenBucket
+	if _, err := limiter.New(store, "s", limit); !errors.Is(err, limiter.ErrUnsupported) {
+		t.Errorf("got %v, want an error that wraps ErrUnsupported", err)
+	}
+}
+
+func take(t *testing.T, store limiter.Store, c limiter.Charge) limiter.Charge {
+	t.Helper()
+	batch := []limiter.Charge{c}
+	if _, err := store.Take(context.Background(), batch); err != nil {
+		t.Fatal(err)
+	}
+	return batch[0]
+}
+
+func charge(limit limiter.Limit, cost int64) limiter.Charge {
+	return limiter.Charge{Scope: "s", Key: "k", Limit: limit, Cost: cost}
+}
