@@ -28,8 +28,23 @@ func keyOf(prefix string, c *limiter.Charge) string {
 	name = append(name, '}', ':')
 	name = appendTame(name, c.Scope)
 	name = append(name, ':', letter(c.Limit.Algorithm), ':')
-	name = strconv.AppendInt(name, c.Limit.WindowMillis(), 10)
-	return string(name)
+	return string(appendWindow(name, c.Limit.WindowMillis()))
+}
+
+// appendWindow appends the window in the largest unit that divides it, as package limiter writes it.
+func appendWindow(name []byte, ms int64) []byte {
+	unit, divisor := "ms", int64(1)
+	switch {
+	case ms%86_400_000 == 0:
+		unit, divisor = "d", 86_400_000
+	case ms%3_600_000 == 0:
+		unit, divisor = "h", 3_600_000
+	case ms%60_000 == 0:
+		unit, divisor = "m", 60_000
+	case ms%1000 == 0:
+		unit, divisor = "s", 1000
+	}
+	return append(strconv.AppendInt(name, ms/divisor, 10), unit...)
 }
 
 // appendTame appends s as it is if that is safe, else 128 bits of its SHA-256.

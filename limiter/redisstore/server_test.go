@@ -70,24 +70,33 @@ func serve(t testing.TB, binary, addr string, options []string) error {
 		<-ended
 		ended <- nil
 	})
-	client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1})
-	defer client.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	pid := strconv.Itoa(server.Process.Pid)
-	for ctx.Err() == nil {
+	for range 1000 {
 		select {
 		case err := <-ended:
 			ended <- nil
 			return fmt.Errorf("redis-server on %s ended: %w", addr, err)
-		default:
+		case <-time.After(10 * time.Millisecond):
 		}
-		if info, err := client.InfoMap(ctx, "server").Result(); err == nil && info["Server"]["process_id"] == pid {
-			return nil
+		if conn, err := net.Dial("tcp", addr); err == nil {
+			conn.Close()
+			return isProcess(t.Context(), addr, server.Process.Pid)
 		}
-		<-time.After(10 * time.Millisecond)
 	}
 	return fmt.Errorf("redis-server on %s does not answer", addr)
+}
+
+// isProcess returns nil if the server at addr is that process, and no other that took the port.
+func isProcess(ctx context.Context, addr string, pid int) error {
+	client := redis.NewClient(&redis.Options{Addr: addr})
+	defer client.Close()
+	info, err := client.InfoMap(ctx, "server").Result()
+	if err != nil {
+		return err
+	}
+	if got := info["Server"]["process_id"]; got != strconv.Itoa(pid) {
+		return fmt.Errorf("the server on %s is process %s, want %d", addr, got, pid)
+	}
+	return nil
 }
 
 // connect returns a client of one server, as this package advises to make them.

@@ -1,0 +1,398 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/storekit"
+)
+
+const testTimeout = 50 * time.Millisecond
+
+// bench is a lane over a server that is a function. Time stands still but where the test lets it pass.
+type bench struct {
+	*lane
+	mu    sync.Mutex
+	trips [][]*batch // in the order in which they were sent
+}
+
+func newBench(inline bool, serve func(ctx context.Context, trip int) error) *bench {
+	b := &bench{lane: &lane{clock: storekit.NewClock(nil), timeout: testTimeout, inline: inline}}
+	b.send = func(ctx context.Context, batches []*batch) []outcome {
+		b.mu.Lock()
+		b.trips = append(b.trips, batches)
+		number := len(b.trips)
+		b.mu.Unlock()
+		err := serve(ctx, number)
+		outcomes := make([]outcome, len(batches))
+		for i, batch := range batches {
+			outcomes[i] = outcome{values: []any{batch.keys[0]}, err: err}
+		}
+		return outcomes
+	}
+	return b
+}
+
+// takes is a server that needs so long for every trip.
+func takes(d time.Duration) func(context.Context, int) error {
+	return func(context.Context, int) error {
+		time.Sleep(d)
+		return nil
+	}
+}
+
+func (b *bench) batch(key string) *batch {
+	return &batch{start: b.clock.Now(), keys: []string{key}, wake: make(chan *trip, 1)}
+}
+
+// ask has a batch of one key decided, and checks that the answer is its own.
+func (b *bench) ask(ctx context.Context, key string) error {
+	batch := b.batch(key)
+	if err := b.do(ctx, batch); err != nil {
+		return err
+	}
+	if got := batch.outcome.values[0]; got != key {
+		return errors.New("answer of " + got.(string) + " went to " + key)
+	}
+	return nil
+}
+
+// sent is how many batches each trip has carried.
+func (b *bench) sent() []int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	sizes := make([]int, len(b.trips))
+	for i := range b.trips {
+		sizes[i] = len(b.trips[i])
+	}
+	return sizes
+}
+
+// idle reports what a lane must not hold on to when nobody asks.
+func (b *bench) idle(t *testing.T) {
+	t.Helper()
+	b.lane.mu.Lock()
+	defer b.lane.mu.Unlock()
+	if len(b.lane.trips) != 0 || len(b.waiting) != 0 {
+		t.Errorf("the lane holds %d trips and %d callers, want none", len(b.lane.trips), len(b.waiting))
+	}
+}
+
+// each runs a test with a client that heeds deadlines, whose leader makes the call itself, and with one that does not.
+func each(t *testing.T, test func(t *testing.T, inline bool)) {
+	for name, inline := range map[string]bool{"inline": true, "in a goroutine": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, inline) })
+		})
+	}
+}
+
+func equal(a, b []int) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func TestCallersShareTrips(t *testing.T) {
+	each(t, func(t *testing.T, inline bool) {
+		const trip = time.Millisecond / 2
+		b := newBench(inline, takes(trip))
+		if err := b.ask(t.Context(), "alone"); err != nil {
+			t.Fatal(err)
+		}
+		start := b.clock.Now()
+		var wg sync.WaitGroup
+		for i := range 200 {
+			wg.Go(func() {
+				if err := b.ask(t.Context(), strconv.Itoa(i)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		// The first goes at once, those who came meanwhile in as few trips as their number of keys allows.
+		if got, want := b.sent(), []int{1, 1, maxKeys, 199 - maxKeys}; !equal(got, want) {
+			t.Errorf("batches in each trip: got %v, want %v", got, want)
+		}
+		if got, want := b.clock.Now()-start, 3*trip; got != want {
+			t.Errorf("took %v, want %v", got, want)
+		}
+		b.idle(t)
+	})
+}
+
+func TestSlowTripHoldsNobodyElse(t *testing.T) {
+	each(t, func(t *testing.T, inline bool) {
+		b := newBench(inline, func(_ context.Context, trip int) error {
+			if trip == 1 {
+				time.Sleep(testTimeout - time.Millisecond)
+			}
+			return nil
+		})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if err := b.ask(t.Context(), "slow"); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		wg.Go(func() { // comes while the trip is not late yet, and is taken along by the next
+			if err := b.ask(t.Context(), "early"); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(2 * shortestDelay)
+		start := b.clock.Now()
+		if err := b.ask(t.Context(), "late"); err != nil {
+			t.Error(err)
+		}
+		if got := b.clock.Now() - start; got != 0 {
+			t.Errorf("waited %v behind a slow trip, want 0", got)
+		}
+		if got, want := b.sent(), []int{1, 2}; !equal(got, want) {
+			t.Errorf("batches in each trip: got %v, want %v", got, want)
+		}
+		wg.Wait()
+		b.idle(t)
+	})
+}
+
+func TestTripsUnderWayAreBounded(t *testing.T) {
+	each(t, func(t *testing.T, inline bool) {
+		b := newBench(inline, takes(testTimeout/2))
+		var wg sync.WaitGroup
+		for i := range 20 {
+			wg.Go(func() { _ = b.ask(t.Context(), strconv.Itoa(i)) })
+			time.Sleep(2 * shortestDelay)
+		}
+		b.lane.mu.Lock()
+		if got := len(b.lane.trips); got > maxTrips {
+			t.Errorf("%d trips are under way, want at most %d", got, maxTrips)
+		}
+		b.lane.mu.Unlock()
+		wg.Wait()
+		b.idle(t)
+	})
+}
+
+func TestSlowServerServesTwoAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, inline bool) {
+		b := newBench(inline, takes(testTimeout*3/5))
+		for i := range 4 * usualOver { // until the lane knows
+			if err := b.ask(t.Context(), strconv.Itoa(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var wg sync.WaitGroup
+		for i := range 2 {
+			wg.Go(func() {
+				if err := b.ask(t.Context(), strconv.Itoa(i)); err != nil {
+					t.Errorf("caller %d, whose trip could not wait for another: %v", i, err)
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+func TestNobodyWaitsBeyondTheTimeout(t *testing.T) {
+	each(t, func(t *testing.T, inline bool) {
+		gone := make(chan struct{})
+		b := newBench(inline, func(ctx context.Context, _ int) error {
+			if inline { // in its caller's goroutine a client must heed deadlines
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			<-gone
+			return nil
+		})
+		var wg sync.WaitGroup
+		for i := range 10_000 {
+			wg.Go(func() {
+				start := b.clock.Now()
+				if err := b.ask(t.Context(), strconv.Itoa(i)); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("got %v, want a deadline that is over", err)
+				}
+				if got := b.clock.Now() - start; got > testTimeout {
+					t.Errorf("waited %v, want at most %v", got, testTimeout)
+				}
+			})
+			if i%100 == 0 {
+				time.Sleep(testTimeout / 100)
+			}
+		}
+		wg.Wait()
+		close(gone)
+		synctest.Wait()
+		b.idle(t)
+	})
+}
+
+func TestLaneSurvives(t *testing.T) {
+	for name, end := range map[string]func(){
+		"a panic": func() { panic("hook") },
+		"an exit": runtime.Goexit,
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, inline bool) {
+				b := newBench(inline, func(_ context.Context, trip int) error {
+					time.Sleep(shortestDelay)
+					if trip == 1 {
+						end()
+					}
+					return nil
+				})
+				var wg sync.WaitGroup
+				var failed atomic.Int32
+				for i := range 3 { // the first leads a trip that fails, the others go together
+					wg.Go(func() {
+						if err := b.ask(t.Context(), strconv.Itoa(i)); err != nil {
+							failed.Add(1)
+						}
+					})
+				}
+				wg.Wait()
+				if got := failed.Load(); name == "a panic" && got != 1 {
+					t.Errorf("%d callers failed, want only the one whose call panicked", got)
+				}
+				if got, want := b.sent(), []int{1, 2}; !equal(got, want) {
+					t.Errorf("batches in each trip: got %v, want %v", got, want)
+				}
+				b.idle(t)
+			})
+		})
+	}
+}
+
+func TestCallerLeavesAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, inline bool) {
+		b := newBench(inline, takes(testTimeout/2))
+		var wg sync.WaitGroup
+		wg.Go(func() { _ = b.ask(t.Context(), "under way") })
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Microsecond)
+		defer cancel()
+		start := b.clock.Now()
+		if err := b.ask(ctx, "impatient"); err != context.DeadlineExceeded {
+			t.Errorf("got %v, want the caller's own error", err)
+		}
+		if got := b.clock.Now() - start; got != time.Microsecond {
+			t.Errorf("left after %v, want 1µs", got)
+		}
+		wg.Wait()
+		if got, want := b.sent(), []int{1}; !equal(got, want) {
+			t.Errorf("batches in each trip: got %v, want %v: who left before the trip spends nothing", got, want)
+		}
+		b.idle(t)
+	})
+}
+
+// The leader is chosen when a trip ends, and its context may end before it has read that.
+func TestChosenLeaderLeaves(t *testing.T) {
+	b := newBench(true, takes(0))
+	first, chosen, other := b.batch("first"), b.batch("chosen"), b.batch("other")
+	under, err := b.enter(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, waiting := range []*batch{chosen, other} {
+		if trip, err := b.enter(waiting); trip != nil || err != nil {
+			t.Fatalf("entered a lane in use: %v, %v", trip, err)
+		}
+	}
+	b.finish(under, []outcome{{}}, nil, storekit.Succeeded)
+	b.leave(chosen)
+	select {
+	case trip := <-other.wake:
+		if len(trip.batches) != 1 || trip.batches[0] != other {
+			t.Errorf("the trip carries %d batches, want that of its new leader alone", len(trip.batches))
+		}
+		b.leave(other) // which received it, and left before it began
+		b.passOn(trip)
+	default:
+		t.Fatal("nobody leads the trip of a leader who left")
+	}
+	b.idle(t)
+}
+
+func TestFullLaneIsBusy(t *testing.T) {
+	b := newBench(true, takes(0))
+	if _, err := b.enter(b.batch("under way")); err != nil {
+		t.Fatal(err)
+	}
+	b.waiting = make([]*batch, maxWaiting)
+	var unavailable *storekit.UnavailableError
+	if _, err := b.enter(b.batch("one too many")); !errors.Is(err, storekit.ErrBusy) || !errors.As(err, &unavailable) {
+		t.Errorf("got %v, want an UnavailableError that says busy", err)
+	}
+}
+
+func TestOpenBreakerAnswersAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, inline bool) {
+		well := false
+		b := newBench(inline, func(ctx context.Context, _ int) error {
+			if well {
+				return nil
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		b.breaker = storekit.NewBreaker(testTimeout)
+		for i := 0; !b.breaker.Open(); i++ {
+			if i == 20 {
+				t.Fatal("the breaker did not open in 20 time-outs")
+			}
+			_ = b.ask(t.Context(), "down")
+		}
+		trips := len(b.sent())
+		start := b.clock.Now()
+		if err := b.ask(t.Context(), "refused"); !errors.Is(err, storekit.ErrOpen) {
+			t.Errorf("got %v, want an error that says that the breaker is open", err)
+		}
+		if took, sent := b.clock.Now()-start, len(b.sent())-trips; took != 0 || sent != 0 {
+			t.Errorf("took %v and %d trips, want none", took, sent)
+		}
+		time.Sleep(2 * testTimeout)
+		var wg sync.WaitGroup
+		wg.Go(func() { _ = b.ask(t.Context(), "probe") })
+		synctest.Wait()
+		if err := b.ask(t.Context(), "beside the probe"); !errors.Is(err, storekit.ErrOpen) {
+			t.Errorf("while a probe is under way: got %v, want an error that says that the breaker is open", err)
+		}
+		wg.Wait()
+		well = true
+		time.Sleep(4 * testTimeout)
+		if err := b.ask(t.Context(), "probe"); err != nil {
+			t.Errorf("the server is back, and the probe fails: %v", err)
+		}
+		if b.breaker.Open() {
+			t.Error("the breaker is open after a probe that succeeded")
+		}
+		b.idle(t)
+	})
+}
+
+func TestBatchesAreReusedClean(t *testing.T) {
+	var pool batches
+	b := pool.get(0)
+	b.add("p:", []limiter.Charge{{Key: "a", Limit: limiter.PerMinute(1), Cost: 1}, {Key: "b", Limit: limiter.PerMinute(1), Cost: 1}})
+	b.outcome = outcome{at: 1, values: []any{int64(1)}}
+	pool.put(b)
+	if len(b.keys)+len(b.asks)+len(b.of)+len(b.usages) != 0 || b.outcome.values != nil || b.keys[:2][1] != "" {
+		t.Errorf("a batch given back still holds %+v", b)
+	}
+}

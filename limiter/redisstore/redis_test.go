@@ -1,0 +1,323 @@
+package redisstore_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/redisstore"
+)
+
+const noCache = -1
+
+var everyAlgorithm = []limiter.Algorithm{limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow, limiter.TokenBucket}
+
+func per(a limiter.Algorithm, n int64, window time.Duration) limiter.Limit {
+	return limiter.Limit{Requests: n, Window: window, Algorithm: a}
+}
+
+func charge(key string, l limiter.Limit, cost int64) limiter.Charge {
+	return limiter.Charge{Scope: "scope", Key: key, Limit: l, Cost: cost}
+}
+
+// take has charges decided, and fails the test on an error.
+func take(t testing.TB, store *redisstore.Store, charges ...limiter.Charge) (taken bool, decided []limiter.Charge) {
+	t.Helper()
+	taken, err := store.Take(t.Context(), charges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return taken, charges
+}
+
+// commands are the commands that the server has run since the counters were set to zero.
+func commands(t testing.TB, client *redis.Client) map[string]int {
+	t.Helper()
+	info, err := client.InfoMap(t.Context(), "commandstats").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := map[string]int{}
+	for name, stats := range info["Commandstats"] {
+		first, _, _ := strings.Cut(stats, ",")
+		n, err := strconv.Atoi(strings.TrimPrefix(first, "calls="))
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls[strings.TrimPrefix(name, "cmdstat_")] = n
+	}
+	for _, own := range []string{"info", "config|resetstat"} {
+		delete(calls, own)
+	}
+	return calls
+}
+
+func TestCommandsOfADecision(t *testing.T) {
+	client := connect(t, startRedis(t))
+	store := newStore(t, client, redisstore.Config{DenyCache: noCache})
+	limit := limiter.Per(2, 300*24*time.Hour)
+	for _, tc := range []struct {
+		name string
+		want map[string]int
+	}{
+		{"first", map[string]int{"eval": 1, "evalsha": 1, "time": 1, "get": 1, "set": 1}},
+		{"allowed", map[string]int{"evalsha": 1, "time": 1, "get": 1, "incrby": 1}},
+		{"refused", map[string]int{"evalsha": 1, "time": 1, "get": 1}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if err := client.ConfigResetStat(t.Context()).Err(); err != nil {
+				t.Fatal(err)
+			}
+			take(t, store, charge("192.0.2.7", limit, 1))
+			got := commands(t, client)
+			for _, handshake := range []string{"hello", "client|setinfo", "client|maint_notifications", "client"} {
+				delete(got, handshake)
+			}
+			if !maps.Equal(got, tc.want) {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+// everyKeyEnds checks the lives of all keys: none without an end, none above two of the longest window.
+func everyKeyEnds(t *testing.T, client *redis.Client, longest time.Duration) {
+	t.Helper()
+	keys, err := client.Keys(t.Context(), "*").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(keys) == 0 {
+		t.Fatal("no keys to look at")
+	}
+	for _, key := range keys {
+		life, err := client.PTTL(t.Context(), key).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if life <= 0 || life > longest {
+			t.Errorf("key %s lives for %v, want more than 0 and at most %v", key, life, longest)
+		}
+	}
+}
+
+func TestEveryKeyEnds(t *testing.T) {
+	client := connect(t, startRedis(t))
+	store := newStore(t, client, redisstore.Config{DenyCache: noCache})
+	const window = time.Hour
+	for _, algorithm := range everyAlgorithm {
+		limit := per(algorithm, 100, window)
+		for i, steps := range [][]limiter.Charge{
+			{charge("", limit, 1)},
+			{charge("", limit, 1), charge("", limit, 1)},
+			{charge("", limit, 100), charge("", limit, 1)},
+			{charge("", limit, 50), charge("", limit, -20), charge("", limit, 1)},
+			{charge("", limit, 3), charge("", limit, -3), charge("", limit, 2)},
+			{charge("", limit, -3), charge("", limit, 2)},
+		} {
+			for _, c := range steps {
+				c.Key = fmt.Sprint(algorithm, i)
+				take(t, store, c)
+			}
+		}
+	}
+	everyKeyEnds(t, client, 2*window)
+	forced := charge("forced", per(limiter.SlidingWindow, 1, window), 1<<29)
+	forced.Mode = limiter.Force
+	take(t, store, forced)
+	everyKeyEnds(t, client, 2*window)
+}
+
+func TestMemoryOfAClient(t *testing.T) {
+	client := connect(t, startRedis(t))
+	store := newStore(t, client, redisstore.Config{Prefix: "rl:", DenyCache: noCache})
+	limit := limiter.PerDay(1000)
+	used := func() int64 {
+		info, err := client.InfoMap(t.Context(), "memory").Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := strconv.ParseInt(info["Memory"]["used_memory"], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	take(t, store, charge("192.0.2.7", limit, 500))
+	before := used()
+	const clients = 25_000 // fills the server's tables as far as 100,000 do
+	var wg sync.WaitGroup
+	const callers = 8
+	for g := range callers {
+		wg.Go(func() {
+			for i := range clients / callers {
+				n := g*clients/callers + i
+				c := charge(fmt.Sprintf("10.%d.%d.%d", n>>16, n>>8&255, n&255), limit, 500)
+				if _, err := store.Take(t.Context(), []limiter.Charge{c}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	each := (used() - before) / clients
+	one, err := client.MemoryUsage(t.Context(), "rl:{192.0.2.7}:scope:w:1d").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("a client takes %d bytes by used_memory, %d by MEMORY USAGE", each, one)
+	// Two keys, one for each window, take 224. The connections' buffers are in the first figure, too.
+	if each > 136 || one > 112 {
+		t.Errorf("a client takes %d and %d bytes, want at most 136 and 112", each, one)
+	}
+}
+
+// together runs f in that many goroutines and waits for them.
+func together(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { f(i) })
+	}
+	wg.Wait()
+}
+
+func TestScriptFlushUnderLoad(t *testing.T) {
+	client := connect(t, startRedis(t))
+	store := newStore(t, client, redisstore.Config{DenyCache: noCache})
+	limit := limiter.Per(500, 300*24*time.Hour)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	flushed := make(chan int)
+	go func() {
+		n := 0
+		for ; ctx.Err() == nil; n++ {
+			if err := client.ScriptFlush(t.Context()).Err(); err != nil {
+				t.Error(err)
+				break
+			}
+		}
+		flushed <- n
+	}()
+	var allowed atomic.Int64
+	together(16, func(int) {
+		for range 100 {
+			taken, err := store.Take(t.Context(), []limiter.Charge{charge("hot", limit, 1)})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if taken {
+				allowed.Add(1)
+			}
+		}
+	})
+	stop()
+	if n := <-flushed; n == 0 {
+		t.Error("the scripts were never flushed")
+	}
+	if got := allowed.Load(); got != limit.Requests {
+		t.Errorf("let in %d, want %d", got, limit.Requests)
+	}
+}
+
+func TestFlushAllGivesOneMoreLimit(t *testing.T) {
+	client := connect(t, startRedis(t))
+	store := newStore(t, client, redisstore.Config{DenyCache: noCache})
+	for _, algorithm := range everyAlgorithm {
+		limit := per(algorithm, 10, 300*24*time.Hour)
+		allowed := 0
+		for i := range 60 {
+			if i == 5 || i == 30 {
+				if err := client.FlushAll(t.Context()).Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if taken, _ := take(t, store, charge("key", limit, 1)); taken {
+				allowed++
+			}
+		}
+		if want := 5 + 10 + 10; allowed != want {
+			t.Errorf("%v with two flushes let in %d, want %d", algorithm, allowed, want)
+		}
+	}
+}
+
+func TestForeignValues(t *testing.T) {
+	client := connect(t, startRedis(t))
+	store := newStore(t, client, redisstore.Config{Prefix: "p:", DenyCache: noCache})
+	const text, list = "text", "list"
+	for _, tc := range []struct {
+		algorithm limiter.Algorithm
+		kind      string
+		value     string
+	}{
+		{limiter.SlidingWindow, text, "garbage"}, {limiter.SlidingWindow, text, ""}, {limiter.SlidingWindow, text, "1e9"},
+		{limiter.SlidingWindow, text, "0x10"}, {limiter.SlidingWindow, text, " 12"}, {limiter.SlidingWindow, text, "007"},
+		{limiter.SlidingWindow, text, "0"}, {limiter.SlidingWindow, text, "-5"}, {limiter.SlidingWindow, text, "1.5"},
+		{limiter.SlidingWindow, text, "9007199254740993"}, {limiter.SlidingWindow, text, "9223372036854775807"},
+		{limiter.SlidingWindow, text, "1:2"}, {limiter.SlidingWindow, text, "1:2:99999999999"}, {limiter.SlidingWindow, list, "1"},
+		{limiter.FixedWindow, text, "nan"}, {limiter.FixedWindow, list, "1"},
+		{limiter.TokenBucket, text, "garbage"}, {limiter.TokenBucket, text, "5"}, {limiter.TokenBucket, text, "-5:1"},
+		{limiter.TokenBucket, text, "99999999999999999999:1"}, {limiter.TokenBucket, list, "1"},
+		{limiter.SlidingLog, text, "5"}, {limiter.SlidingLog, list, "1"}, {limiter.SlidingLog, list, "a b"},
+		{limiter.SlidingLog, list, "99999999999999999 9 nan nan"}, {limiter.SlidingLog, list, "9 9 99999999999999999 3"},
+	} {
+		t.Run(fmt.Sprintf("%v/%s/%s", tc.algorithm, tc.kind, tc.value), func(t *testing.T) {
+			if err := client.FlushAll(t.Context()).Err(); err != nil {
+				t.Fatal(err)
+			}
+			limit := per(tc.algorithm, 100, time.Hour)
+			letter := map[limiter.Algorithm]string{limiter.SlidingWindow: "w", limiter.SlidingLog: "l", limiter.FixedWindow: "f", limiter.TokenBucket: "b"}
+			key := "p:{bad}:scope:" + letter[tc.algorithm] + ":1h"
+			var set redis.Cmder
+			if tc.kind == list {
+				set = client.RPush(t.Context(), key, strings.Fields(tc.value))
+			} else {
+				set = client.Set(t.Context(), key, tc.value, time.Hour)
+			}
+			if set.Err() != nil {
+				t.Fatal(set.Err())
+			}
+			var failed, passed atomic.Int64
+			together(32, func(i int) {
+				c := charge("good", limit, 1)
+				if i%4 == 0 {
+					c.Key = "bad"
+				}
+				taken, err := store.Take(t.Context(), []limiter.Charge{c})
+				switch {
+				case c.Key == "bad" && err != nil:
+					failed.Add(1)
+				case c.Key == "good" && err == nil && taken:
+					passed.Add(1)
+				default:
+					t.Errorf("key %s: taken %v, error %v", c.Key, taken, err)
+				}
+			})
+			if failed.Load() != 8 || passed.Load() != 24 {
+				t.Errorf("%d failed and %d passed, want 8 and 24", failed.Load(), passed.Load())
+			}
+			if taken, err := store.Take(t.Context(), []limiter.Charge{charge("good", limit, 1), charge("bad", limit, 1)}); err == nil {
+				t.Errorf("a batch with the bad key: taken %v, want an error", taken)
+			}
+			if _, got := take(t, store, charge("good", limit, 0)); got[0].Remaining != 76 {
+				t.Errorf("%d units of the good key are left, want 76: a batch with a bad key spends nothing", got[0].Remaining)
+			}
+			if err := store.Reset(t.Context(), []limiter.Charge{charge("bad", limit, 1)}); err != nil {
+				t.Error(err)
+			}
+			if taken, _ := take(t, store, charge("bad", limit, 1)); !taken {
+				t.Error("the bad key is refused after a reset")
+			}
+		})
+	}
+}
