@@ -14,15 +14,6 @@ type answer struct {
 	taken   bool
 }
 
-// refusal is a charge as far as a store that remembers refusals may tell it from others.
-type refusal struct {
-	counter counter
-	limit   limiter.Limit
-	cost    int64
-}
-
-func refusalOf(c *limiter.Charge) refusal { return refusal{counterOf(c), c.Limit, c.Cost} }
-
 // compare fails the case if the store's answer is not the oracle's.
 func (s *subject) compare(asked []limiter.Charge, got, want answer) {
 	s.Helper()
@@ -36,7 +27,7 @@ func (s *subject) compare(asked []limiter.Charge, got, want answer) {
 			s.Fatalf("charge %d: Take changed what only the caller fills in:\n got %v\nwant %v", i, describe(&g), describe(&asked[i]))
 		}
 	}
-	if s.fromMemory(got, want) {
+	if s.repeated = s.fromMemory(got, want); s.repeated {
 		return
 	}
 	for i := range asked {
@@ -44,36 +35,7 @@ func (s *subject) compare(asked []limiter.Charge, got, want answer) {
 			s.Fatalf("charge %d of\n%v\n got %v\nwant %v", i, batch(asked), describe(g), describe(w))
 		}
 	}
-}
-
-// remember notes what was refused, for fromMemory.
-func (s *subject) remember(charges []limiter.Charge, taken bool) {
-	for i := range charges {
-		c := &charges[i]
-		if id := refusalOf(c); !taken && c.Mode == limiter.Enforce && !c.Allowed {
-			s.refused[id] = max(s.refused[id], c.RetryAfter)
-		}
-	}
-}
-
-// fromMemory tells whether a refusal may have been answered without a look at the counters: it holds a charge that
-// was refused before and would be again, and all others are such charges or were not judged.
-func (s *subject) fromMemory(got, want answer) bool {
-	if got.taken {
-		return false
-	}
-	remembered := false
-	for i := range got.charges {
-		g, w := &got.charges[i], &want.charges[i]
-		told, before := s.refused[refusalOf(g)]
-		switch {
-		case before && g.Mode == limiter.Enforce && !w.Allowed && !g.Allowed && g.RetryAfter > 0 && g.RetryAfter <= told:
-			remembered = true
-		case g.Decision != limiter.Decision{Allowed: true}:
-			return false
-		}
-	}
-	return remembered
+	s.remember(got)
 }
 
 // batch prints charges, one a line.

@@ -27,9 +27,9 @@
 //  10. Take is safe for concurrent use: with n callers on one key exactly the limit is let in. After it has
 //     returned, also early because its context ended, the store touches neither the charges nor their strings.
 //
-// A store may answer from memory that a charge it has refused is still refused, as
-// [github.com/httplimit/httplimit/limiter/storekit.DenyCache] does. In such a batch the other charges may be left
-// unjudged: Allowed is true and the rest of their Decision is zero.
+// A store may answer from memory that a charge it has refused is still refused, as DenyCache of package storekit
+// does: with the State and the Decision of then, its waits less by the time since. In such a batch the other charges
+// may be left unjudged: Allowed is true and the rest of their Decision is zero.
 //
 // # Not asked
 //

@@ -20,6 +20,16 @@ func batchMutants() []mutant {
 		{name: "remembers refusals without their cost", fails: "refusal spends nothing", make: remembersRefusals(func(c *limiter.Charge) refusal {
 			return refusal{counter: counterOf(c)}
 		})},
+		{name: "tells less of a charge that it has refused before", fails: "refusal spends nothing", make: func(r *reference) limiter.Store {
+			refused := map[refusal]bool{}
+			return mistold(func(c *limiter.Charge) {
+				if id := refusalOf(c); refused[id] {
+					c.Remaining = 0
+				} else {
+					refused[id] = !c.Allowed
+				}
+			})(r)
+		}},
 		{name: "an empty batch is an error", fails: "no charges", make: mistaken(func(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
 			if len(charges) == 0 {
 				return false, errors.New("mutant: nothing to do")

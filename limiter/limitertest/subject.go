@@ -8,7 +8,8 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-// still is a window so long that it neither turns nor refills anything while a case runs on a real clock.
+// still is a window so long that nothing turns or is refilled while a case runs on a real clock, but for one moment
+// in three hundred days.
 const still = 300 * 24 * time.Hour
 
 // reporter is what a case needs of *testing.T. The suite's own tests put a recorder in its place, to see that a
@@ -27,15 +28,21 @@ type subject struct {
 	Harness
 	algorithm limiter.Algorithm
 	oracle    oracle
-	at        int64                     // the latest moment that the store has told
-	refused   map[refusal]time.Duration // the longest RetryAfter told to each
+	at        int64              // the latest moment that the store has told
+	moved     time.Duration      // by how much its clock was moved
+	told      map[refusal][]told // the refusals that it has given
+	repeated  bool               // the last answer may be one of them
 }
 
 func newSubject(r reporter, h Harness, algorithm limiter.Algorithm) *subject {
-	return &subject{
-		reporter: r, Harness: h, algorithm: algorithm,
-		oracle: oracle{}, refused: map[refusal]time.Duration{},
+	s := &subject{reporter: r, Harness: h, algorithm: algorithm, oracle: oracle{}, told: map[refusal][]told{}}
+	if h.Advance != nil {
+		s.Advance = func(d time.Duration) {
+			h.Advance(d)
+			s.moved += d
+		}
 	}
+	return s
 }
 
 // per is a limit of n units per window, of the algorithm under test.
@@ -69,7 +76,6 @@ func (s *subject) take(charges ...limiter.Charge) (answers []limiter.Charge, tak
 	want := slices.Clone(charges)
 	wantTaken := s.oracle.take(want, s.moments(got))
 	s.compare(charges, answer{got, taken}, answer{want, wantTaken})
-	s.remember(got, taken)
 	return got, taken
 }
 
