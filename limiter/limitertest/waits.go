@@ -67,13 +67,13 @@ func testResetAfter(s *subject) {
 			s.pass(cost(1, key))
 			s.Advance((limit.Window / 4).Truncate(time.Millisecond))
 			s.take(cost(limit.Requests-1, key))
-			s.refuseWholeUntilReset(key)
+			s.wantWholeAtReset(key)
 		}
 	}
 }
 
-// refuseWholeUntilReset waits as long as ResetAfter tells, and expects the whole quota then and not before.
-func (s *subject) refuseWholeUntilReset(key limiter.Charge) {
+// wantWholeAtReset waits as long as ResetAfter tells, and expects the whole quota then and not before.
+func (s *subject) wantWholeAtReset(key limiter.Charge) {
 	s.Helper()
 	whole := as(limiter.Look, cost(key.Limit.Requests, key))
 	wait := s.pass(whole)[0].ResetAfter
