@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -65,6 +66,9 @@ func (o *Outcome) check(m *Middleware, r Request) {
 		return
 	}
 	o.decide()
+	if o.status == 0 && r != Request(&o.request) {
+		o.ownKeys()
+	}
 	if o.s.expose && o.status == 0 {
 		o.ledger = newLedger(o)
 	}
@@ -106,6 +110,16 @@ func (o *Outcome) judged(taken bool) {
 	}
 	if !taken {
 		o.status = http.StatusTooManyRequests
+	}
+}
+
+// ownKeys copies the keys that Settle or Spend will need: those of a framework may lie in a buffer that is overwritten
+// when Check has returned.
+func (o *Outcome) ownKeys() {
+	for i := range o.items {
+		if o.s.expose || o.items[i].rule.CountStatus != nil {
+			o.charges[i].Key = strings.Clone(o.charges[i].Key)
+		}
 	}
 }
 
