@@ -104,7 +104,7 @@ func (o *Outcome) judged(taken bool) {
 		if it.rule.Shadow && !o.charges[i].Allowed {
 			it.rule.trial.refuse(o.m.journal, it.rule.name)
 		}
-		if !taken && o.charges[i].At == 0 {
+		if o.charges[i].Cached {
 			it.source = FromCache
 		}
 	}

@@ -29,27 +29,27 @@ func TestObserver(t *testing.T) {
 			{Name: "b", Key: httplimit.Everyone(), Limit: limiter.PerHour(5), Failure: httplimit.FailOpen, Shadow: true},
 		}
 	}
-	refuse := func(scope string, at int64) func(*limiter.Charge) {
+	refuse := func(scope string) func(*limiter.Charge) {
 		return func(c *limiter.Charge) {
 			if strings.HasSuffix(c.Scope, scope) {
 				c.Decision = limiter.Decision{RetryAfter: time.Second}
 			}
-			c.At = at
 		}
 	}
+	remember := func(c *limiter.Charge) { refuse("a")(c); c.Cached = true }
 	tests := map[string]struct {
 		store  *scripted
 		policy httplimit.FailurePolicy
 		want   []string
 	}{
 		"allowed":                  {&scripted{}, 0, []string{"a allowed by store costs 3", "b allowed by store costs 1"}},
-		"refused":                  {&scripted{answer: refuse("a", 1)}, 0, []string{"a refused by store costs 3", "b allowed by store costs 1"}},
-		"refused on trial":         {&scripted{answer: refuse("b", 1)}, 0, []string{"a allowed by store costs 3", "b shadow-refused by store costs 1"}},
-		"refused by a cache":       {&scripted{answer: refuse("a", 0)}, 0, []string{"a refused by cache costs 3", "b allowed by cache costs 1"}},
+		"refused":                  {&scripted{answer: refuse("a")}, 0, []string{"a refused by store costs 3", "b allowed by store costs 1"}},
+		"refused on trial":         {&scripted{answer: refuse("b")}, 0, []string{"a allowed by store costs 3", "b shadow-refused by store costs 1"}},
+		"refused by a cache":       {&scripted{answer: remember}, 0, []string{"a refused by cache costs 3", "b allowed by cache costs 1"}},
 		"store down, fail local":   {&scripted{err: errDown}, httplimit.FailLocal, []string{"a allowed by local costs 3", "b open by none costs 1"}},
 		"store down, fail open":    {&scripted{err: errDown}, httplimit.FailOpen, []string{"a open by none costs 3", "b open by none costs 1"}},
 		"store down, fail closed":  {&scripted{err: errDown}, httplimit.FailClosed, []string{"a closed by none costs 3", "b open by none costs 1"}},
-		"a charge beyond the rest": {&scripted{answer: refuse("", 7)}, 0, []string{"a refused by store costs 3", "b shadow-refused by store costs 1"}},
+		"a charge beyond the rest": {&scripted{answer: refuse("")}, 0, []string{"a refused by store costs 3", "b shadow-refused by store costs 1"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

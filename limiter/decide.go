@@ -28,8 +28,8 @@ func Decide(charges []Charge, counters []Usage, of []int) (taken bool) {
 	return false
 }
 
-// Judge decides one charge on top of what the batch has already spent from u, fills in its State and Decision,
-// and spends it if its Mode says so. It is all that a batch of one needs: the batch is taken if the charge fits or
+// Judge decides one charge on top of what the batch has already spent from u, fills in what Take
+// tells of it, and spends it if its Mode says so. It is all that a batch of one needs: the batch is taken if the charge fits or
 // is not an Enforce charge, and a charge that does not fit leaves u as it was.
 func (u *Usage) Judge(c *Charge) (fits bool) {
 	l := &c.Limit
@@ -38,7 +38,7 @@ func (u *Usage) Judge(c *Charge) (fits bool) {
 	c.At, c.Current, c.Previous = u.At, u.used(l)+before, u.Previous
 	room := u.room(l, before)
 	fits = c.Cost <= room || c.Cost < 0 || c.Mode == Force
-	c.Allowed, c.RetryAfter = fits, 0
+	c.Allowed, c.RetryAfter, c.Cached = fits, 0, false
 	switch {
 	case !fits:
 		// The units that the batch wants before this charge are part of what a second try would have to fit.

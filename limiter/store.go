@@ -51,8 +51,8 @@ const (
 	Force
 )
 
-// Charge is one counter asked for one amount. The caller fills in the upper fields, Take the State and the
-// Decision.
+// Charge is one counter asked for one amount. The caller fills in the upper fields, Take the State, the
+// Decision and Cached.
 //
 // A counter is (Scope, Key, Limit.Algorithm, Limit.Window). Requests and Burst are no part of it.
 type Charge struct {
@@ -68,6 +68,9 @@ type Charge struct {
 	Mode Mode
 	State
 	Decision
+	// Cached tells that the batch was refused by what the store remembered of earlier refusals, without asking
+	// its server.
+	Cached bool
 }
 
 // Store counts. Implementations are safe for concurrent use, and keep neither the charges nor their strings after

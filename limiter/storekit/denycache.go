@@ -81,7 +81,7 @@ func NewDenyCache(entries int) *DenyCache {
 
 // Answer tells whether the batch is refused by what is remembered, and then fills in its charges. Those that were
 // remembered get the State and Decision of then, with RetryAfter and ResetAfter less by the time since. The others
-// were not judged: Allowed is true, all else zero.
+// were not judged: Allowed is true, all else zero. All are marked as Cached.
 //
 // A batch that gives something back is never answered, as that may be what makes the rest fit.
 func (d *DenyCache) Answer(charges []limiter.Charge, now time.Duration) bool {
@@ -105,6 +105,7 @@ func (d *DenyCache) Answer(charges []limiter.Charge, now time.Duration) bool {
 		} else {
 			c.State, c.Decision = limiter.State{}, limiter.Decision{Allowed: true}
 		}
+		c.Cached = true
 	}
 	return true
 }
