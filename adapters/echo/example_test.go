@@ -1,0 +1,123 @@
+package echolimit_test
+
+import (
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+
+	"github.com/httplimit/httplimit"
+	echolimit "github.com/httplimit/httplimit/adapters/echo"
+	"github.com/httplimit/httplimit/limiter"
+	"github.com/labstack/echo/v4"
+)
+
+func ExampleNew() {
+	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{
+		{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerMinute(2)},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	e := echo.New()
+	e.Use(echolimit.New(m))
+	e.GET("/", func(c echo.Context) error { return c.String(http.StatusOK, "hello") })
+
+	for range 3 {
+		w := httptest.NewRecorder()
+		e.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+		fmt.Println(w.Code, strings.TrimSpace(w.Body.String()))
+	}
+	// Output:
+	// 200 hello
+	// 200 hello
+	// 429 {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,"violated-policies":["ip"]}
+}
+
+func ExampleConfig() {
+	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{
+		{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerMinute(100), Cost: all},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	e := echo.New()
+	e.Use(echolimit.New(m, echolimit.Config{OnDeny: func(c echo.Context, d httplimit.Denial) error {
+		return c.String(d.Status, fmt.Sprintf("too many for %q", d.Rules[0].Rule))
+	}}))
+
+	w := httptest.NewRecorder()
+	e.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	fmt.Println(w.Code, strings.TrimSpace(w.Body.String()))
+	// Output: 429 too many for "ip"
+}
+
+// An HTTPErrorHandler of the app decides what a refusal looks like.
+func ExampleNew_errorHandler() {
+	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{
+		{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerMinute(100), Cost: all},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	e := echo.New()
+	e.HTTPErrorHandler = func(err error, c echo.Context) {
+		var failed *echo.HTTPError
+		if errors.As(err, &failed) && failed.Code == http.StatusTooManyRequests {
+			_ = c.HTML(failed.Code, "<h1>Slow down")
+			return
+		}
+		e.DefaultHTTPErrorHandler(err, c)
+	}
+	e.Use(echolimit.New(m))
+
+	w := httptest.NewRecorder()
+	e.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	fmt.Println(w.Code, w.Header().Get("Content-Type"), w.Body)
+	// Output: 429 text/html; charset=UTF-8 <h1>Slow down
+}
+
+// all costs more than there is.
+func all(*http.Request) (int64, error) { return 101, nil }
+
+// The user is what earlier middleware has found out. Without one, the address is what counts.
+func ExampleFrom() {
+	user := func(r *http.Request) (string, error) {
+		c, ok := echolimit.From(r)
+		if !ok {
+			return "", httplimit.ErrNoKey
+		}
+		name, ok := c.Get("user").(string)
+		if !ok {
+			return "", httplimit.ErrNoKey
+		}
+		return name, nil
+	}
+	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{
+		{Name: "user", Key: httplimit.KeyFunc(user), Limit: limiter.PerMinute(1)},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	authenticate := func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			c.Set("user", c.Request().Header.Get("X-Verified-User"))
+			return next(c)
+		}
+	}
+	e := echo.New()
+	e.GET("/", func(c echo.Context) error { return c.String(http.StatusOK, "hello") }, authenticate, echolimit.New(m))
+
+	for _, name := range []string{"alice", "bob", "alice"} {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("X-Verified-User", name)
+		e.ServeHTTP(w, r)
+		fmt.Println(name, w.Code)
+	}
+	// Output:
+	// alice 200
+	// bob 200
+	// alice 429
+}

@@ -1,0 +1,39 @@
+package echolimit
+
+import (
+	"net/http"
+
+	"github.com/httplimit/httplimit"
+	"github.com/labstack/echo/v4"
+)
+
+// refuse returns an error with two faces. An HTTPErrorHandler of the app sees the outer one, and no Content-Type that
+// it did not choose. Echo's own takes the error in Internal instead where that is an HTTPError, and marshals it.
+func refuse(c echo.Context, d httplimit.Denial) error {
+	h := c.Response().Header()
+	if unreadBody(c.Request()) {
+		h.Set(echo.HeaderConnection, "close")
+	}
+	own := &echo.HTTPError{Code: d.Status, Message: problem{d, h}}
+	return &echo.HTTPError{Code: d.Status, Message: d, Internal: own}
+}
+
+// unreadBody tells whether net/http would read much of a body before it sends the refusal: as Denial.ServeHTTP does.
+func unreadBody(r *http.Request) bool {
+	const little = 64 << 10
+	return r.ProtoMajor == 1 && (r.ContentLength < 0 || r.ContentLength > little)
+}
+
+// problem is a Denial that labels the answer when it is marshalled into it.
+type problem struct {
+	httplimit.Denial
+	header http.Header
+}
+
+func (p problem) MarshalJSON() ([]byte, error) {
+	p.header.Set(echo.HeaderContentType, "application/problem+json")
+	return p.Denial.MarshalJSON()
+}
+
+// String keeps the header out of the error's text, which is often logged.
+func (p problem) String() string { return http.StatusText(p.Status) }

@@ -1,0 +1,182 @@
+package echolimit_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/httplimit/httplimit"
+	echolimit "github.com/httplimit/httplimit/adapters/echo"
+	"github.com/httplimit/httplimit/limiter"
+	"github.com/labstack/echo/v4"
+)
+
+func TestSettlesWithTheFinalStatus(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	tests := map[string]struct {
+		handler echo.HandlerFunc
+		want    int
+	}{
+		"written":        {hello, 200},
+		"nothing at all": {func(echo.Context) error { return nil }, 200},
+		"no content":     {func(c echo.Context) error { return c.NoContent(204) }, 204},
+		"HTTPError":      {func(echo.Context) error { return echo.NewHTTPError(401, "no") }, 401},
+		"wrapped HTTPError": {func(echo.Context) error {
+			return fmt.Errorf("login: %w", echo.ErrForbidden)
+		}, 403},
+		"HTTPError in HTTPError": {func(echo.Context) error {
+			return echo.NewHTTPError(400, "no").SetInternal(echo.ErrTeapot)
+		}, 418},
+		"any error": {func(echo.Context) error { return errors.New("no") }, 500},
+		"error after the answer": {func(c echo.Context) error {
+			_ = hello(c)
+			return errors.New("no")
+		}, 200},
+		"error answered by the handler": {func(c echo.Context) error { c.Error(echo.ErrNotFound); return nil }, 404},
+		"panic":                         {func(echo.Context) error { panic("no") }, 500},
+		"own context ended": {func(c echo.Context) error {
+			c.SetRequest(c.Request().WithContext(ended))
+			return nil
+		}, 200},
+		"net/http middleware": {echo.WrapMiddleware(func(http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(409) })
+		})(hello), 409},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			status := 0
+			e := newEcho()
+			e.GET("/", tt.handler, echolimit.New(limit(t, nil, httplimit.Rule{Name: "r",
+				CountStatus: func(s int) bool { status = s; return true }})))
+			get(t, serve(t, e))
+			if status != tt.want {
+				t.Errorf("settled with %d, want %d", status, tt.want)
+			}
+		})
+	}
+}
+
+func TestOnlyFailuresCount(t *testing.T) {
+	e := newEcho()
+	e.GET("/:status", func(c echo.Context) error {
+		if c.Param("status") == "401" {
+			return echo.ErrUnauthorized
+		}
+		return nil
+	}, echolimit.New(limit(t, nil, httplimit.Rule{Name: "login", Limit: limiter.PerHour(2),
+		CountStatus: func(status int) bool { return status == http.StatusUnauthorized }})))
+	url := serve(t, e)
+	for i, c := range []struct {
+		path string
+		want int
+	}{{"/200", 200}, {"/401", 401}, {"/200", 200}, {"/200", 200}, {"/401", 401}, {"/200", 429}} {
+		if a := get(t, url+c.path); a.StatusCode != c.want {
+			t.Errorf("request %d: got %s, want %d", i+1, a.Status, c.want)
+		}
+	}
+}
+
+func TestClientGone(t *testing.T) {
+	wait := func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error { <-c.Request().Context().Done(); return next(c) }
+	}
+	for name, tt := range map[string]struct {
+		middleware func(limit echo.MiddlewareFunc) []echo.MiddlewareFunc
+		err        error
+		wantServed bool
+	}{
+		"before the decision": {middleware: func(limit echo.MiddlewareFunc) []echo.MiddlewareFunc {
+			return []echo.MiddlewareFunc{wait, limit}
+		}},
+		"before the answer": {middleware: func(limit echo.MiddlewareFunc) []echo.MiddlewareFunc {
+			return []echo.MiddlewareFunc{limit, wait}
+		}, wantServed: true},
+		"before the answer, with its error": {middleware: func(limit echo.MiddlewareFunc) []echo.MiddlewareFunc {
+			return []echo.MiddlewareFunc{limit, wait}
+		}, err: context.Canceled, wantServed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, served, denied := newSpy(t), false, false
+			m := limit(t, store, httplimit.Rule{Name: "login", CountStatus: func(int) bool { return false }})
+			limited := echolimit.New(m, echolimit.Config{OnDeny: func(echo.Context, httplimit.Denial) error { denied = true; return nil }})
+			arrived := make(chan struct{})
+			e := newEcho()
+			e.Use(func(next echo.HandlerFunc) echo.HandlerFunc {
+				return func(c echo.Context) error { close(arrived); return next(c) }
+			})
+			e.GET("/", func(echo.Context) error { served = true; return tt.err }, tt.middleware(limited)...)
+			server := httptest.NewServer(e)
+
+			ctx, leave := context.WithCancel(context.Background())
+			go func() { <-arrived; leave() }()
+			r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if response, err := http.DefaultClient.Do(r); err == nil {
+				response.Body.Close()
+				t.Fatal("the client that left got an answer")
+			}
+			server.Close() // waits for the handler
+			if served != tt.wantServed || denied {
+				t.Errorf("served %v, denied %v: want %v and false", served, denied, tt.wantServed)
+			}
+			if taken, back := store.spent(); taken != 1 || back != 0 {
+				t.Errorf("%d charges and %d refunds, want 1 and none", taken, back)
+			}
+		})
+	}
+}
+
+func TestHijackSettlesAtOnce(t *testing.T) {
+	statuses, finish := make(chan int, 2), make(chan struct{})
+	m := limit(t, nil, httplimit.Rule{Name: "ws", CountStatus: func(s int) bool { statuses <- s; return true }})
+	e := newEcho()
+	e.GET("/", func(c echo.Context) error {
+		conn, rw, err := c.Response().Hijack()
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		_, _ = rw.WriteString("HTTP/1.1 101 Switching Protocols\r\n\r\n")
+		_ = rw.Flush()
+		<-finish
+		return nil
+	}, echolimit.New(m))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(serve(t, e), "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+	if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, "101") {
+		t.Fatalf("got %q, %v, want 101", line, err)
+	}
+	if got := len(statuses); got != 1 {
+		t.Errorf("settled %d times while the connection is open, want once", got)
+	}
+	close(finish)
+	_, _ = io.Copy(io.Discard, conn) // until the handler has returned
+	if got := <-statuses; got != http.StatusSwitchingProtocols || len(statuses) != 0 {
+		t.Errorf("settled with %d and %d times more, want 101 and no more", got, len(statuses))
+	}
+}
+
+func TestUpgradeWriterStillFlushes(t *testing.T) {
+	e := newEcho()
+	e.GET("/", func(c echo.Context) error {
+		defer c.Response().Flush()
+		return hello(c)
+	}, echolimit.New(limit(t, nil, httplimit.Rule{Name: "r"})))
+	if a := send(t, http.MethodGet, serve(t, e), http.Header{"Upgrade": {"h2c"}}); a.body != "hello" || a.ContentLength != -1 {
+		t.Errorf("got %q of length %d, want hello, flushed", a.body, a.ContentLength)
+	}
+}

@@ -1,0 +1,28 @@
+package echolimit
+
+import (
+	"bufio"
+	"net"
+	"net/http"
+
+	"github.com/httplimit/httplimit"
+)
+
+// upgrade settles when the connection is taken over: the handler of a WebSocket returns only when that has ended.
+type upgrade struct {
+	http.ResponseWriter
+	outcome *httplimit.Outcome
+	settled bool
+}
+
+func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(u.ResponseWriter).Hijack()
+	if err == nil && !u.settled {
+		u.settled = true
+		u.outcome.Settle(http.StatusSwitchingProtocols)
+	}
+	return conn, rw, err
+}
+
+// Unwrap is for [http.ResponseController], which Echo flushes with.
+func (u *upgrade) Unwrap() http.ResponseWriter { return u.ResponseWriter }
