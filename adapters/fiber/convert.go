@@ -1,0 +1,46 @@
+package fiberlimit
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/gofiber/fiber/v2"
+)
+
+// From returns the Fiber context of a request that a KeyFunc, LimitFunc, Cost or When was called with, and whether there
+// is one: not where the same Middleware serves another framework. The context must not be kept, nor must its strings
+// without a copy, but a KeyFunc may return them. What r holds may be kept. The Body of r is empty: c.Body() has it.
+func From(r *http.Request) (*fiber.Ctx, bool) {
+	c, ok := r.Context().Value(contextKey{}).(*fiber.Ctx)
+	return c, ok
+}
+
+type contextKey struct{}
+
+// convert copies all but the body into net/http's form.
+func convert(c *fiber.Ctx, remoteAddr string) *http.Request {
+	from := &c.Request().Header
+	r := &http.Request{
+		Method:        string(from.Method()),
+		RequestURI:    string(from.RequestURI()),
+		Proto:         string(from.Protocol()),
+		Header:        fields(from),
+		Body:          http.NoBody,
+		ContentLength: max(-1, int64(from.ContentLength())),
+		Host:          string(c.Context().Host()),
+		RemoteAddr:    remoteAddr,
+		TLS:           c.Context().TLSConnectionState(),
+	}
+	r.ProtoMajor, r.ProtoMinor, _ = http.ParseHTTPVersion(r.Proto)
+	r.URL = target(c, r.RequestURI)
+	return r.WithContext(context.WithValue(c.UserContext(), contextKey{}, c))
+}
+
+// target reads the request target as net/http does. Where that would have refused it, fasthttp's reading stands.
+func target(c *fiber.Ctx, uri string) *url.URL {
+	if read, err := url.ParseRequestURI(uri); err == nil {
+		return read
+	}
+	return &url.URL{Path: string(c.Context().Path()), RawQuery: string(c.Context().QueryArgs().QueryString())}
+}

@@ -1,0 +1,133 @@
+// Package fiberlimit is httplimit for Fiber v2.
+//
+// It translates and decides nothing: rules, keys, limits, stores and what happens when a store is down are those of
+// [httplimit.Config]. It speaks to Fiber directly, without its adaptor to net/http, which loses all but the last line
+// of a repeated header field.
+package fiberlimit
+
+import (
+	"context"
+	"errors"
+	"reflect"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/httplimit/httplimit"
+	"github.com/valyala/fasthttp"
+)
+
+// Config is what can be told to [New]. Its zero value works.
+type Config struct {
+	// OnDeny answers refused requests, for example with c.Status(d.Status).JSON(...), or returns an error for the
+	// app's ErrorHandler; nil means the problem document that httplimit answers with everywhere. The fields of
+	// the refusal are set before it is called. It is not called for a request whose context has ended.
+	OnDeny func(c *fiber.Ctx, d httplimit.Denial) error
+}
+
+// New makes a handler of m, for an app, a group or a single route. A request counts once for each such handler that it
+// passes, and its answer carries the fields of all of them. Of several configs the last OnDeny that is set holds. The
+// OnDeny of httplimit.Config is not used.
+//
+// httplimit.ClientIP sees the socket peer and all lines of the header that it is told to read: Fiber's own ProxyHeader
+// and trusted proxies do not matter. httplimit.Route is c.Route().Path, the pattern without its method: that of the
+// route whose handler this is, so below Use that of Use. The request's context is c.UserContext(), which does not end
+// by itself when the client leaves.
+//
+// A rule with CountStatus is settled when c.Next returns, before the ErrorHandler has run: with the status of the
+// answer, or with that of the error, which is 500 if it is no [*fiber.Error], and 500 after a panic.
+func New(m *httplimit.Middleware, config ...Config) fiber.Handler {
+	onDeny := refuse
+	for _, cfg := range config {
+		if cfg.OnDeny != nil {
+			onDeny = cfg.OnDeny
+		}
+	}
+	return func(c *fiber.Ctx) error {
+		o := check(m, c)
+		setFields(c, o)
+		d, denied := o.Denied()
+		if !denied {
+			return serve(c, o)
+		}
+		defer o.Settle(d.Status)
+		if c.Request().IsBodyStream() {
+			// fasthttp would take what nobody has read of the body for the next request on the connection.
+			c.Context().SetConnectionClose()
+		}
+		if d.Status == statusClientClosed {
+			return nil
+		}
+		return onDeny(c, d)
+	}
+}
+
+// statusClientClosed is the status of a request that ended before anything was written.
+const statusClientClosed = 499
+
+// setFields adds the fields that may stand in several lines to those of other layers, and replaces all others.
+func setFields(c *fiber.Ctx, o *httplimit.Outcome) {
+	h := &c.Response().Header
+	for name, value := range o.Fields() {
+		if name == "Ratelimit" || name == "Ratelimit-Policy" {
+			h.Add(name, value)
+		} else {
+			h.Set(name, value)
+		}
+	}
+}
+
+// refuse writes the body also for HEAD: fasthttp sends its length only.
+func refuse(c *fiber.Ctx, d httplimit.Denial) error {
+	body, err := d.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	c.Status(d.Status).Set(fiber.HeaderContentType, "application/problem+json")
+	return c.Send(body)
+}
+
+func serve(c *fiber.Ctx, o *httplimit.Outcome) error {
+	ctx := c.UserContext() // later handlers may set another one, and end it
+	if own := o.Context(); differs(own, ctx) {
+		c.SetUserContext(own)
+	}
+	status := fiber.StatusInternalServerError // unless c.Next returns
+	defer func() { o.Settle(status) }()
+	err := c.Next()
+	status = statusOf(c, err, ctx)
+	return err
+}
+
+// differs tells whether the Outcome has a context of its own. That is a pointer; other contexts may be of types for
+// which == panics.
+func differs(own, ctx context.Context) bool {
+	return reflect.TypeOf(own).Kind() == reflect.Pointer && own != ctx
+}
+
+func statusOf(c *fiber.Ctx, err error, ctx context.Context) int {
+	switch {
+	case err != nil:
+		return statusOfError(err, ctx)
+	case c.Context().Hijacked():
+		return fiber.StatusSwitchingProtocols
+	case ctx.Err() != nil && !written(c.Response()):
+		return statusClientClosed
+	}
+	return c.Response().StatusCode()
+}
+
+// statusOfError is the status that Fiber's own ErrorHandler takes.
+func statusOfError(err error, ctx context.Context) int {
+	var known *fiber.Error
+	switch {
+	case errors.As(err, &known):
+		return known.Code
+	case ctx.Err() != nil:
+		return statusClientClosed
+	}
+	return fiber.StatusInternalServerError
+}
+
+// written tells whether a handler has begun an answer. Body would read a stream to its end.
+func written(answer *fasthttp.Response) bool {
+	return answer.StatusCode() != fiber.StatusOK || answer.IsBodyStream() || len(answer.Body()) > 0
+}

@@ -1,0 +1,148 @@
+package fiberlimit_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/httplimit/httplimit"
+	fiberlimit "github.com/httplimit/httplimit/adapters/fiber"
+)
+
+func TestAddressOverAllLinesOfTheHead(t *testing.T) {
+	const lines = "X-Forwarded-For: 203.0.113.66\nX-Forwarded-For: 198.51.100.1, 192.0.2.7\nX-Forwarded-For: 10.0.0.3\n"
+	fibers := fiber.Config{ProxyHeader: "X-Forwarded-For", EnableTrustedProxyCheck: true, TrustedProxies: []string{"127.0.0.1"}}
+	raws := fiber.Config{DisableHeaderNormalizing: true}
+	tests := map[string]struct {
+		config fiber.Config
+		method string
+		fields string
+		body   string
+	}{
+		"repeated lines":                {fields: lines},
+		"Fiber's own proxy settings":    {config: fibers, fields: lines + "X-Real-Ip: 203.0.113.67\n"},
+		"any spelling":                  {fields: strings.ToLower(lines)},
+		"any spelling, not normalized":  {config: raws, fields: strings.ToLower(lines)},
+		"two spellings, not normalized": {config: raws, fields: "X-Forwarded-For: 203.0.113.66\nx-forwarded-for: 192.0.2.7\n"},
+		"empty body":                    {method: "POST", fields: lines + "Content-Length: 0\n"},
+		"body":                          {method: "POST", fields: lines + "Content-Length: 2\n", body: "hi"},
+		"trailer":                       {method: "POST", fields: lines + "Transfer-Encoding: chunked\n", body: "2\nhi\n0\nX-Forwarded-For: 203.0.113.66\n\n"},
+		"trailer after an empty body":   {method: "POST", fields: lines + "Transfer-Encoding: chunked\n", body: "0\nX-Forwarded-For: 203.0.113.66\n\n"},
+		"trailer of a GET":              {fields: lines + "Transfer-Encoding: chunked\n", body: "0\nX-Forwarded-For: 203.0.113.66\n\n"},
+		"announced trailer":             {method: "POST", fields: lines + "Trailer: X-Forwarded-For\nTransfer-Encoding: chunked\n", body: "0\nX-Forwarded-For: 203.0.113.66\n\n"},
+		"trailer, not normalized":       {config: raws, method: "POST", fields: lines + "transfer-encoding: chunked\n", body: "0\nx-forwarded-for: 203.0.113.66\n\n"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			store := newSpy(t)
+			app := newApp(tt.config)
+			app.Use(behindProxy(t, store))
+			app.All("/", hello)
+			if tt.method == "" {
+				tt.method = "GET"
+			}
+			address := listen(t, app, "tcp", "127.0.0.1:0").String()
+			answer := raw(t, "tcp", address, tt.method+" / HTTP/1.1\nHost: x\nConnection: close\n"+tt.fields+"\n"+tt.body)
+			if !strings.HasPrefix(answer, "HTTP/1.1 200") {
+				t.Fatalf("got %s", answer)
+			}
+			if got, want := store.keys(), []string{"192.0.2.7"}; !slices.Equal(got, want) {
+				t.Errorf("got the keys %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestTrailerIsNoField(t *testing.T) {
+	var header http.Header
+	key := httplimit.KeyFunc(func(r *http.Request) (string, error) { header = r.Header; return "", nil })
+	app := newApp()
+	app.Use(fiberlimit.New(limit(t, nil, httplimit.Rule{Name: "user", Key: key})))
+	raw(t, "tcp", listen(t, app, "tcp", "127.0.0.1:0").String(),
+		"POST / HTTP/1.1\nHost: x\nConnection: close\nTransfer-Encoding: chunked\n\n2\nhi\n0\nX-User: root\n\n")
+	if got := header.Get("X-User"); got != "" || header.Get("Transfer-Encoding") != "chunked" {
+		t.Errorf("got %v, want no X-User", header)
+	}
+}
+
+// Every client has a key of its own, a header's, and the server reuses the buffers that it was read into.
+func TestParallelClientsKeepTheirKeys(t *testing.T) {
+	const clients, requests = 50, 20
+	store := newSpy(t)
+	app := newApp()
+	app.Use(fiberlimit.New(limit(t, store, httplimit.Rule{Name: "tenant", Key: httplimit.Header("X-Tenant")})))
+	app.Get("/", func(c *fiber.Ctx) error {
+		v := httplimit.From(c.UserContext())
+		return c.SendString(fmt.Sprint(v[0].Remaining))
+	})
+	url := serve(t, app)
+
+	var wg sync.WaitGroup
+	for i := range clients {
+		wg.Go(func() {
+			client := http.Client{Transport: &http.Transport{}}
+			defer client.CloseIdleConnections()
+			for n := range requests {
+				if got, err := askTenant(&client, url, tenant(i)); err != nil || got != fmt.Sprint(99-n) {
+					t.Errorf("%s, request %d: got %q, %v, want %d remaining", tenant(i), n+1, got, err, 99-n)
+				}
+			}
+		})
+	}
+	wg.Wait()
+
+	count := make(map[string]int)
+	for _, key := range store.keys() {
+		count[key]++
+	}
+	for i := range clients {
+		if got := count[tenant(i)]; got != requests {
+			t.Errorf("%s was counted %d times, want %d", tenant(i), got, requests)
+		}
+	}
+	if len(count) != clients {
+		t.Errorf("there are %d keys, want %d", len(count), clients)
+	}
+}
+
+func tenant(i int) string { return fmt.Sprintf("tenant-%02d", i) }
+
+func askTenant(client *http.Client, url, tenant string) (remaining string, err error) {
+	r, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
+	}
+	r.Header.Set("X-Tenant", tenant)
+	response, err := client.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	_, err = fmt.Fscan(response.Body, &remaining)
+	return remaining, err
+}
+
+// Fiber's strings lie in the request's buffers. A KeyFunc may return one all the same.
+func TestKeyFuncMayReturnFibersStrings(t *testing.T) {
+	store := newSpy(t)
+	key := httplimit.KeyFunc(func(r *http.Request) (string, error) {
+		c, _ := fiberlimit.From(r)
+		return c.Get("X-Tenant"), nil
+	})
+	app := newApp()
+	app.Use(fiberlimit.New(limit(t, store, httplimit.Rule{Name: "tenant", Key: key,
+		CountStatus: func(status int) bool { return status != http.StatusNotFound }})))
+	app.Get("/none", func(c *fiber.Ctx) error {
+		c.Request().Header.Set("X-Tenant", "blue-two") // in place
+		return fiber.ErrNotFound
+	})
+	url := serve(t, app)
+	send(t, http.MethodGet, url+"/none", http.Header{"X-Tenant": {"red-five"}})
+	if got := store.keys(); len(got) != 2 || got[1] != "red-five" {
+		t.Errorf("charged and gave back to %q, want red-five in the end", got)
+	}
+}
