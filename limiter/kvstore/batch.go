@@ -69,7 +69,7 @@ func (b *batch) claim() bool { return !b.claimed.Swap(true) }
 // answer copies the decisions into the caller's charges.
 func (b *batch) answer(charges []limiter.Charge) {
 	for i := range charges {
-		charges[i].State, charges[i].Decision = b.charges[i].State, b.charges[i].Decision
+		charges[i].State, charges[i].Decision, charges[i].Cached = b.charges[i].State, b.charges[i].Decision, false
 	}
 }
 
