@@ -20,21 +20,29 @@ func WindowUsage(l Limit, now, number, current, previous int64) (u Usage) {
 // LoadWindow makes a zero Usage that of [WindowUsage]. It is for stores in memory, where copying a Usage would be a
 // fifth of a decision's time.
 func (u *Usage) LoadWindow(l *Limit, now, number, current, previous int64) {
-	u.At, u.Number = now, now/l.WindowMillis()
+	window := l.WindowMillis()
+	u.At, u.Number, u.Current = now, number, current
+	if l.Algorithm == SlidingWindow {
+		u.Previous = previous
+	}
+	// Multiplied, as most charges come in the window that is stored, and a division takes several times as long.
+	if elapsed := now - number*window; elapsed < 0 || elapsed >= window {
+		u.turn(l, now/window)
+	}
+}
+
+// turn carries the counts over to the window of that number.
+func (u *Usage) turn(l *Limit, number int64) {
 	switch {
-	case number == u.Number:
-		u.Current, u.Previous = current, previous
-	case number > u.Number && l.Algorithm == FixedWindow:
-		u.Current = current
-	case number > u.Number:
+	case u.Number > number:
 		// As the previous window, at the end of this one, they would weigh less than they did.
-		u.Current = saturate(current, previous)
-	case number == u.Number-1:
-		u.Previous = current
+		u.Current, u.Previous = saturate(u.Current, u.Previous), 0
+	case u.Number == number-1 && l.Algorithm == SlidingWindow:
+		u.Current, u.Previous = 0, u.Current
+	default:
+		u.Current, u.Previous = 0, 0
 	}
-	if l.Algorithm == FixedWindow {
-		u.Previous = 0
-	}
+	u.Number = number
 }
 
 // elapsed is how much of the current window is over, in milliseconds.
