@@ -40,7 +40,7 @@ func (s *Store) takeBatch(charges []limiter.Charge) (taken bool, err error) {
 	b.load(s, charges, now)
 	taken = limiter.Decide(charges, b.usages, b.of)
 	if taken {
-		b.save(s, charges)
+		b.save(s, charges, now)
 	}
 	b.unlock(s)
 	return taken, nil
@@ -104,21 +104,19 @@ func (b *batch) unlock(s *Store) {
 func (b *batch) load(s *Store, charges []limiter.Charge, now int64) {
 	// All shards first: making one moves the others of its stripe, and sweeping one moves its logs.
 	for _, c := range b.counters {
-		if sh := s.stripes[c.stripe].shard(c.table); now >= sh.sweepAt {
-			sh.sweep(now, false)
-		}
+		s.stripes[c.stripe].shard(c.table, now)
 	}
 	b.usages = slices.Grow(b.usages[:0], len(b.counters))[:len(b.counters)]
 	clear(b.usages)
 	b.logs = slices.Grow(b.logs[:0], len(b.counters))[:len(b.counters)]
 	for i, c := range b.counters {
-		sh := s.stripes[c.stripe].shard(c.table)
+		sh := s.stripes[c.stripe].shard(c.table, now)
 		n, found := sh.lookUp(c.hash, now)
 		sh.load(&b.usages[i], &charges[c.charge].Limit, c.hash, n, found, now, &b.logs[i])
 	}
 }
 
-func (b *batch) save(s *Store, charges []limiter.Charge) {
+func (b *batch) save(s *Store, charges []limiter.Charge, now int64) {
 	for i := range charges {
 		if charges[i].Mode != limiter.Look && charges[i].Cost != 0 {
 			b.counters[b.of[i]].charge = i
@@ -126,7 +124,7 @@ func (b *batch) save(s *Store, charges []limiter.Charge) {
 	}
 	for i, c := range b.counters {
 		if u := &b.usages[i]; u.Spent != 0 || u.Returned != 0 {
-			sh := s.stripes[c.stripe].shard(c.table)
+			sh := s.stripes[c.stripe].shard(c.table, now)
 			n, found := sh.find(c.hash)
 			sh.save(c.hash, n, found, u, &charges[c.charge])
 		}

@@ -45,7 +45,7 @@ func (sh *shard) loadLog(u *limiter.Usage, n int, now int64, r *logReader) {
 
 // saveLog writes u to the log of hash, which is in slot number n if it was found, and returns where it is now. It is
 // nowhere if there is no room.
-func (sh *shard) saveLog(hash uint64, n int, found bool, u *limiter.Usage) (at int, ok bool) {
+func (sh *shard) saveLog(hash uint64, found bool, n int, u *limiter.Usage) (at int, ok bool) {
 	rooms := 0
 	for need := sh.entriesFor(n, found, u); rooms < need && sh.room(u.At); {
 		rooms++
@@ -54,6 +54,7 @@ func (sh *shard) saveLog(hash uint64, n int, found bool, u *limiter.Usage) (at i
 	spent := u.Spent
 	if n, found = sh.find(hash); !found {
 		if rooms == 0 {
+			sh.addToCrowd(hash, u)
 			return 0, false
 		}
 		n = sh.insert(hash)

@@ -100,8 +100,12 @@ func (sh *shard) loadCrowded(u *limiter.Usage, l *limiter.Limit, hash uint64, no
 // maxDebt is the largest debt of a bucket.
 const maxDebt = 1<<53 - 1
 
-// addToCrowd counts what a batch spent of a counter for which there is no room.
+// addToCrowd counts what a batch spent of a counter for which there is no room. What it gave back stays: the sketch
+// cannot tell whose units it holds.
 func (sh *shard) addToCrowd(hash uint64, u *limiter.Usage) {
+	if u.Spent == 0 {
+		return
+	}
 	number := u.At / sh.table.window
 	if sh.crowd == nil {
 		sh.crowd = &sketch{number: number}

@@ -34,22 +34,18 @@ func (sh *shard) number(word uint64, now int64) int64 {
 // save writes down what a batch left in u, whose counter was found in slot number n or not at all. c is the last
 // charge that changed it.
 func (sh *shard) save(hash uint64, n int, found bool, u *limiter.Usage, c *limiter.Charge) {
-	if sh.holdsNothing(u, c) {
+	switch {
+	case u.Returned != 0 && sh.holdsNothing(u, c):
 		if found {
 			sh.remove(n)
 		}
 		return
-	}
-	if !found && u.Spent == 0 {
-		return // given back to the sketch, which cannot tell whose units it holds
-	}
-	if sh.table.algorithm == limiter.SlidingLog {
-		n, found = sh.saveLog(hash, n, found, u)
-	} else if !found && sh.room(u.At) {
-		n, found = sh.insert(hash), true
+	case sh.table.algorithm == limiter.SlidingLog:
+		n, found = sh.saveLog(hash, found, n, u)
+	case !found:
+		n, found = sh.admit(hash, u)
 	}
 	if !found {
-		sh.addToCrowd(hash, u)
 		return
 	}
 	resetAfter := int64(c.ResetAfter / time.Millisecond)
@@ -64,7 +60,18 @@ func (sh *shard) save(hash uint64, n int, found bool, u *limiter.Usage, c *limit
 		words[0] = withLow(hash, uint8(u.Number))
 		words[1] = packCounts(u.Previous, u.Current+u.Spent, levelAfter(c))
 	}
-	sh.settles(u.At + resetAfter)
+	if at := u.At + resetAfter; at < sh.due {
+		sh.settles(at)
+	}
+}
+
+// admit finds a slot for a newcomer. Where there is no room it counts the newcomer in the sketch, and reports false.
+func (sh *shard) admit(hash uint64, u *limiter.Usage) (n int, ok bool) {
+	if u.Spent > 0 && sh.room(u.At) {
+		return sh.insert(hash), true
+	}
+	sh.addToCrowd(hash, u)
+	return 0, false
 }
 
 func (sh *shard) holdsNothing(u *limiter.Usage, c *limiter.Charge) bool {

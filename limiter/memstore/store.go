@@ -104,7 +104,7 @@ func (s *Store) Reset(ctx context.Context, charges []limiter.Charge) error {
 		st := s.stripeOf(hash)
 		st.mu.Lock()
 		if !t.dropped {
-			sh := st.shard(t)
+			sh := st.shard(t, st.latest)
 			if at, found := sh.find(hash); found {
 				sh.remove(at)
 			}

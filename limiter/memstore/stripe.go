@@ -47,22 +47,27 @@ func (st *stripe) time(now int64) int64 {
 	return st.latest
 }
 
-// shard returns the part of t that lies in this stripe. The pointer holds until the next call for another table.
-func (st *stripe) shard(t *table) *shard {
-	if t.index < len(st.shards) && st.shards[t.index].table == t {
-		return &st.shards[t.index]
+// shard returns the part of t that lies in this stripe, swept if that is due. The pointer holds until the next call
+// for another table.
+func (st *stripe) shard(t *table, now int64) *shard {
+	if t.index >= len(st.shards) || now >= st.shards[t.index].sweepAt {
+		st.attend(t, now)
 	}
-	return st.open(t)
+	return &st.shards[t.index]
 }
 
-func (st *stripe) open(t *table) *shard {
+// attend makes or sweeps a shard. One that was not made yet is due since the epoch.
+func (st *stripe) attend(t *table, now int64) {
 	if t.index >= len(st.shards) {
 		grown := make([]shard, t.index+1)
 		copy(grown, st.shards)
 		st.shards = grown
 	}
 	sh := &st.shards[t.index]
-	*sh = shard{table: t, stripe: st, due: never, over: never, swept: st.latest}
+	if sh.table != nil {
+		sh.sweep(now, false)
+		return
+	}
+	*sh = shard{table: t, stripe: st, due: never, over: never, swept: now}
 	sh.plan()
-	return sh
 }

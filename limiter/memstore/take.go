@@ -36,7 +36,7 @@ func (s *Store) takeOne(c *limiter.Charge) (taken bool, err error) {
 		return s.takeOne(c)
 	}
 	now = st.time(now)
-	sh := st.shard(t)
+	sh := st.shard(t, now)
 	n, found := sh.lookUp(hash, now)
 	var u limiter.Usage
 	sh.load(&u, &c.Limit, hash, n, found, now, &st.log)
@@ -48,11 +48,8 @@ func (s *Store) takeOne(c *limiter.Charge) (taken bool, err error) {
 	return fits || c.Mode != limiter.Enforce, nil
 }
 
-// lookUp finds a counter and, while at it, does what is due in the shard.
+// lookUp finds a counter, and drops what has left a log by now.
 func (sh *shard) lookUp(hash uint64, now int64) (n int, found bool) {
-	if now >= sh.sweepAt {
-		sh.sweep(now, false)
-	}
 	n, found = sh.find(hash)
 	if found && sh.table.algorithm == limiter.SlidingLog {
 		found = sh.trim(n, now)
