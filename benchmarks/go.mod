@@ -13,14 +13,21 @@ replace (
 require github.com/httplimit/httplimit v0.0.0
 
 require (
+	github.com/bradfitz/gomemcache v0.0.0-20260422231931-4d751bb6e37c
 	github.com/didip/tollbooth/v8 v8.0.1
 	github.com/gin-gonic/gin v1.9.1
 	github.com/go-chi/httprate v0.16.1
+	github.com/go-chi/httprate-redis v0.6.0
+	github.com/go-redis/redis_rate/v10 v10.0.1
 	github.com/gofiber/fiber/v2 v2.52.15
 	github.com/httplimit/httplimit/adapters/echo v0.0.0-00010101000000-000000000000
 	github.com/httplimit/httplimit/adapters/fiber v0.0.0-00010101000000-000000000000
 	github.com/httplimit/httplimit/adapters/gin v0.0.0-00010101000000-000000000000
+	github.com/httplimit/httplimit/limiter/redisstore v0.0.0
 	github.com/labstack/echo/v4 v4.15.4
+	github.com/redis/go-redis/v9 v9.19.0
+	github.com/redis/rueidis v1.0.76
+	github.com/redis/rueidis/rueidislimiter v1.0.76
 	github.com/sethvargo/go-limiter v0.7.1
 	github.com/throttled/throttled/v2 v2.15.0
 	github.com/ulule/limiter/v3 v3.11.2
@@ -31,6 +38,7 @@ require (
 require (
 	github.com/andybalholm/brotli v1.1.0 // indirect
 	github.com/bytedance/sonic v1.9.1 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/chenzhuoyu/base64x v0.0.0-20221115062448-fe3a3abad311 // indirect
 	github.com/felixge/httpsnoop v1.1.0 // indirect
 	github.com/gabriel-vasile/mimetype v1.4.2 // indirect
@@ -63,7 +71,8 @@ require (
 	github.com/valyala/bytebufferpool v1.0.0 // indirect
 	github.com/valyala/fasttemplate v1.2.2 // indirect
 	github.com/valyala/tcplisten v1.0.0 // indirect
-	github.com/zeebo/xxh3 v1.0.2 // indirect
+	github.com/zeebo/xxh3 v1.1.0 // indirect
+	go.uber.org/atomic v1.11.0 // indirect
 	golang.org/x/arch v0.3.0 // indirect
 	golang.org/x/crypto v0.53.0 // indirect
 	golang.org/x/net v0.56.0 // indirect

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/httplimit/httplimit/benchmarks/workload"
+)
+
+const (
+	footClients = 50_000
+	// footWindow is long enough for the slowest to get all clients through, and short enough to wait for.
+	footWindow = 10 * time.Second
+	footLimit  = 100
+)
+
+// measureFootprints tells what Redis keeps of a client that came once in this window and once in the one before.
+func (o options) measureFootprints() error {
+	var faults []error
+	for _, s := range redisSubjects() {
+		name := "Footprint/server=redis/limiter=" + s.name
+		if s.name == "none" || s.name == "httplimit-nocache" || !o.only.MatchString(name) {
+			continue
+		}
+		line, err := measureFootprint(s)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", name, err))
+			continue
+		}
+		fmt.Printf("Benchmark%s-%d\t%s\n", name, runtime.GOMAXPROCS(0), line)
+	}
+	return errors.Join(faults...)
+}
+
+func measureFootprint(s subject) (string, error) {
+	server, err := startRedis()
+	if err != nil {
+		return "", err
+	}
+	defer server.stop()
+	limiter, err := s.open(server.addr, footLimit, footWindow)
+	if err != nil {
+		return "", err
+	}
+	defer limiter.close()
+
+	keys := workload.Addresses(footClients + footCallers)
+	connected, keys := keys[footClients:], keys[:footClients]
+	if err := visit(limiter, connected); err != nil {
+		return "", err
+	}
+	before, err := info(server.addr)
+	if err != nil {
+		return "", err
+	}
+	for range 2 {
+		time.Sleep(time.Until(time.Now().Truncate(footWindow).Add(footWindow)))
+		if err := visit(limiter, keys); err != nil {
+			return "", err
+		}
+	}
+	after, err := info(server.addr)
+	if err != nil {
+		return "", err
+	}
+	return describe(before, after)
+}
+
+const footCallers = 16
+
+// visit takes one request of each client, from a few callers so that their connections weigh little.
+func visit(limiter *opened, keys []string) error {
+	var wait sync.WaitGroup
+	faults := make([]error, footCallers)
+	for n := range footCallers {
+		wait.Go(func() {
+			take := limiter.session()
+			for i := n; i < len(keys) && faults[n] == nil; i += footCallers {
+				if allowed, err := take(context.Background(), keys[i]); !allowed || err != nil {
+					faults[n] = fmt.Errorf("%s: allowed is %v, want true (%w)", keys[i], allowed, err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return errors.Join(faults...)
+}
+
+func describe(before, after map[string]string) (string, error) {
+	var used [2]float64
+	for i, stats := range []map[string]string{before, after} {
+		var err error
+		if used[i], err = strconv.ParseFloat(stats["used_memory"], 64); err != nil {
+			return "", err
+		}
+	}
+	var keys, mortal int64
+	if _, err := fmt.Sscanf(strings.ReplaceAll(after["db0"], ",", " "), "keys=%d expires=%d", &keys, &mortal); err != nil {
+		return "", fmt.Errorf("INFO keyspace %q: %w", after["db0"], err)
+	}
+	return fmt.Sprintf("%d\t%.1f server-B/client\t%.2f keys/client\t%d keys-without-expiry",
+		footClients, (used[1]-used[0])/footClients, float64(keys)/footClients, keys-mortal), nil
+}

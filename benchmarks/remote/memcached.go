@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/bradfitz/gomemcache/memcache"
+)
+
+func memcachedSubjects() []subject {
+	return []subject{
+		{"none", none},
+		{"get+incr", getIncr},
+	}
+}
+
+func newMemcache(addr string) *memcache.Client {
+	client := memcache.New(addr)
+	client.MaxIdleConns, client.Timeout = 64, patience
+	return client
+}
+
+// getIncr is the least that a sliding window over two counters takes, as the originals of this design do it: read both,
+// then add to one.
+func getIncr(addr string, limit int64, window time.Duration) (*opened, error) {
+	client := newMemcache(addr)
+	decide := func(_ context.Context, key string) (bool, error) {
+		now := time.Now()
+		turn := now.Truncate(window)
+		number := turn.Unix() / int64(window/time.Second)
+		counters := []string{key + ":" + strconv.FormatInt(number-1, 10), key + ":" + strconv.FormatInt(number, 10)}
+		found, err := client.GetMulti(counters)
+		if err != nil {
+			return false, err
+		}
+		previous, err := count(found[counters[0]])
+		if err != nil {
+			return false, err
+		}
+		current, err := count(found[counters[1]])
+		if err != nil {
+			return false, err
+		}
+		left := 1 - float64(now.Sub(turn))/float64(window)
+		if int64(float64(previous)*left)+current >= limit {
+			return false, nil
+		}
+		return true, increment(client, counters[1], window)
+	}
+	return shared(decide, func() { _ = client.Close() }), nil
+}
+
+func count(item *memcache.Item) (int64, error) {
+	if item == nil {
+		return 0, nil
+	}
+	return strconv.ParseInt(string(item.Value), 10, 64)
+}
+
+func increment(client *memcache.Client, key string, window time.Duration) error {
+	for {
+		_, err := client.Increment(key, 1)
+		if !errors.Is(err, memcache.ErrCacheMiss) {
+			return err
+		}
+		err = client.Add(&memcache.Item{Key: key, Value: []byte("1"), Expiration: int32(2 * window / time.Second)})
+		if !errors.Is(err, memcache.ErrNotStored) {
+			return err
+		}
+	}
+}
