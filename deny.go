@@ -72,7 +72,10 @@ func unreadBody(r *http.Request) bool {
 }
 
 // MarshalJSON returns the problem document that ServeHTTP writes.
-func (d Denial) MarshalJSON() ([]byte, error) { return d.appendProblem(nil), nil }
+func (d Denial) MarshalJSON() ([]byte, error) {
+	const usual = 256 // bytes; with one rule it is about 190
+	return d.appendProblem(make([]byte, 0, usual)), nil
+}
 
 func (d Denial) appendProblem(b []byte) []byte {
 	kind, title := problemQuota, "Request cannot be satisfied as assigned quota has been exceeded"
