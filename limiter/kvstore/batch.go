@@ -18,6 +18,14 @@ type batch struct {
 	taken   bool
 	certain bool // a refusal rests on nothing that others may be about to give back
 	claimed atomic.Bool
+
+	// Most batches are of one charge, and need no memory beside this.
+	single struct {
+		charges [2]limiter.Charge
+		counter [1]counter
+		usage   [1]limiter.Usage
+		of      [1]int
+	}
 }
 
 // counter is one counter of a batch in its current window.
@@ -37,17 +45,20 @@ type counter struct {
 }
 
 func newBatch(charges []limiter.Charge) *batch {
-	b := &batch{
-		asked:   make([]limiter.Charge, len(charges)),
-		charges: make([]limiter.Charge, len(charges)),
-		of:      make([]int, len(charges)),
+	b := &batch{}
+	if one := &b.single; len(charges) == 1 {
+		b.asked, b.charges = one.charges[:1:1], one.charges[1:]
+		b.counters, b.usages, b.of = one.counter[:0], one.usage[:], one.of[:]
+	} else {
+		b.asked, b.charges = make([]limiter.Charge, len(charges)), make([]limiter.Charge, len(charges))
+		b.usages, b.of = make([]limiter.Usage, len(charges)), make([]int, len(charges))
 	}
 	copy(b.asked, charges)
 	for i := range b.asked {
 		b.of[i] = b.counter(&b.asked[i])
 		b.asked[i].Scope, b.asked[i].Key = "", ""
 	}
-	b.usages = make([]limiter.Usage, len(b.counters))
+	b.usages = b.usages[:len(b.counters)]
 	return b
 }
 

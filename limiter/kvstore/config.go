@@ -24,6 +24,10 @@ type Config struct {
 	DenyCache int
 	// NoBreaker makes every decision ask the KV, also while it fails. See [storekit.Breaker].
 	NoBreaker bool
+	// Direct calls the KV in the caller's goroutine. That saves some 3 µs a decision, and is for a KV whose methods
+	// return when their context ends: one that does not holds the caller. A decision whose time is over gives
+	// nothing back then: what it had added stays spent until the window is over.
+	Direct bool
 	// Now is a clock for tests; nil means the system's. Where it goes back the store's time stands still for
 	// that step, see [storekit.NewClock]. Timeout is always real time.
 	Now func() time.Time
@@ -62,6 +66,7 @@ func New(kv KV, cfg Config) (*Store, error) {
 		trips:   storekit.NewTrips(0),
 		cache:   storekit.NewDenyCache(cfg.DenyCache),
 		memory:  newMemory(),
+		direct:  cfg.Direct,
 	}
 	if !cfg.NoBreaker {
 		s.breaker = storekit.NewBreaker(cfg.Timeout)

@@ -3,6 +3,7 @@ package kvstore_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -41,36 +42,45 @@ func pair() []limiter.Charge {
 
 func TestErrorsSpendNothing(t *testing.T) {
 	short := func(kv kvstore.KV) kvstore.KV { return shortAnswer{kv} }
-	hook := func(h hooked) func(kvstore.KV) kvstore.KV {
+	// An addition hook counts, so every store has one of its own.
+	hook := func(get func(context.Context, []string) error, add func() func(context.Context, string, int64) error) func(kvstore.KV) kvstore.KV {
 		return func(kv kvstore.KV) kvstore.KV {
-			h.KV = kv
+			h := hooked{KV: kv, get: get}
+			if add != nil {
+				h.add = add()
+			}
 			return h
 		}
+	}
+	addition := func(n int64, f func() error) func(kvstore.KV) kvstore.KV {
+		return hook(nil, func() func(context.Context, string, int64) error { return nth(n, n, f) })
 	}
 	for _, tc := range []struct {
 		name string
 		kv   func(kvstore.KV) kvstore.KV
 		want string // in the error
 	}{
-		{"the read fails", hook(hooked{get: failGet}), "no such server"},
+		{"the read fails", hook(failGet, nil), "no such server"},
 		{"the read brings too few counts", short, "of 3 keys returned 2"},
-		{"the first addition fails", hook(hooked{add: nth(1, 1, fail)}), "no such server"},
-		{"the second addition fails", hook(hooked{add: nth(2, 2, fail)}), "no such server"},
-		{"the second addition panics", hook(hooked{add: nth(2, 2, func() error { panic("nil map") })}), "nil map"},
-		{"the read panics", hook(hooked{get: func(context.Context, []string) error { panic("nil map") }}), "nil map"},
+		{"the first addition fails", addition(1, fail), "no such server"},
+		{"the second addition fails", addition(2, fail), "no such server"},
+		{"the second addition panics", addition(2, func() error { panic("nil map") }), "nil map"},
+		{"the read panics", hook(func(context.Context, []string) error { panic("nil map") }, nil), "nil map"},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			clock := newHand()
-			inner := newMapKV(clock.Now)
-			store := newStore(t, tc.kv(inner), kvstore.Config{Timeout: patient, Now: clock.Now})
-			taken, err := store.Take(context.Background(), pair())
-			if taken || err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("got %v, %v, want false and an error that says %q", taken, err, tc.want)
-			}
-			if got := inner.sum(); got != 0 {
-				t.Errorf("left in the KV: %d units, want 0", got)
-			}
-		})
+		for _, direct := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, direct %v", tc.name, direct), func(t *testing.T) {
+				clock := newHand()
+				inner := newMapKV(clock.Now)
+				store := newStore(t, tc.kv(inner), kvstore.Config{Timeout: patient, Now: clock.Now, Direct: direct})
+				taken, err := store.Take(context.Background(), pair())
+				if taken || err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("got %v, %v, want false and an error that says %q", taken, err, tc.want)
+				}
+				if got := inner.sum(); got != 0 {
+					t.Errorf("left in the KV: %d units, want 0", got)
+				}
+			})
+		}
 	}
 }
 
@@ -144,6 +154,31 @@ func TestDeadline(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A KV that ends with its context may be called directly: the deadline is the same, but nobody stays behind who
+// could give back.
+func TestDirectDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := newMapKV(time.Now)
+		additions := 0
+		kv := hooked{KV: inner, add: func(ctx context.Context, _ string, _ int64) error {
+			if additions++; additions == 1 {
+				return nil
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		}}
+		store := newStore(t, kv, kvstore.Config{Direct: true, Timeout: 30 * time.Millisecond})
+		start := time.Now()
+		_, err := store.Take(context.Background(), pair())
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 30*time.Millisecond {
+			t.Errorf("got %v after %v, want context.DeadlineExceeded after 30ms", err, time.Since(start))
+		}
+		if got := inner.sum(); got != 3 {
+			t.Errorf("left in the KV: %d units, want the 3 of the first counter", got)
+		}
+	})
 }
 
 func TestCallerLeaves(t *testing.T) {

@@ -98,9 +98,12 @@ func (s *Store) settle(ctx context.Context, b *batch) error {
 // giveBack takes out of the KV what b holds. Where that fails the units stay spent until their window is over: to
 // try again could take what others have spent.
 func (s *Store) giveBack(ctx context.Context, b *batch) {
-	// Its own deadline: the caller's may be the reason.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
-	defer cancel()
+	if !s.direct { // else the caller waits
+		// Its own deadline: that of the decision may be the reason.
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
+		defer cancel()
+	}
 	for i := range b.counters {
 		c := &b.counters[i]
 		units := c.held

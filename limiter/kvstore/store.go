@@ -22,6 +22,7 @@ type Store struct {
 	breaker *storekit.Breaker
 	cache   *storekit.DenyCache
 	memory  *memory
+	direct  bool
 }
 
 // Take is [limiter.Store]'s. Its errors are those of the KV, one that wraps [context.DeadlineExceeded] after
@@ -92,13 +93,17 @@ func (s *Store) ready(ctx context.Context, charges []limiter.Charge) error {
 	return nil
 }
 
-// trip runs f in a goroutine that may outlive the caller, and tells the breaker how it went.
+// trip runs f, which may outlive the caller, and tells the breaker how it went.
 func (s *Store) trip(ctx context.Context, before time.Duration, f func(context.Context) error) error {
 	permit, err := s.breaker.Begin(before)
 	if err != nil {
 		return err
 	}
-	err = s.trips.Run(ctx, s.timeout, f)
+	if s.direct {
+		err = s.trips.RunDirect(ctx, s.timeout, f)
+	} else {
+		err = s.trips.Run(ctx, s.timeout, f)
+	}
 	outcome := storekit.Failed
 	switch {
 	case err == nil:

@@ -27,12 +27,17 @@ func newStore(t *testing.T, kv kvstore.KV, cfg kvstore.Config) *kvstore.Store {
 }
 
 func TestConformance(t *testing.T) {
-	for name, denyCache := range map[string]int{"with deny cache": 0, "without": -1} {
+	for name, cfg := range map[string]kvstore.Config{
+		"with deny cache": {},
+		"without":         {DenyCache: -1},
+		"direct":          {Direct: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			limitertest.Run(t, func(t *testing.T) limitertest.Harness {
 				clock := newHand()
+				cfg.Timeout, cfg.Now = patient, clock.Now
 				return limitertest.Harness{
-					Store:      newStore(t, newMapKV(clock.Now), kvstore.Config{Timeout: patient, DenyCache: denyCache, Now: clock.Now}),
+					Store:      newStore(t, newMapKV(clock.Now), cfg),
 					Advance:    clock.Advance,
 					Algorithms: []limiter.Algorithm{limiter.SlidingWindow, limiter.FixedWindow},
 				}

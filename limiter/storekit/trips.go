@@ -40,16 +40,18 @@ func NewTrips(most int) *Trips {
 //
 // When ctx or the time ended, trip may still be running: it must touch nothing then that belongs to the caller.
 func (t *Trips) Run(ctx context.Context, timeout time.Duration, trip func(context.Context) error) error {
-	if err := ctx.Err(); err != nil {
+	limited, cancel, err := t.begin(ctx, timeout)
+	if err != nil {
 		return err
 	}
-	if t.underWay.Add(1) > t.most {
-		t.underWay.Add(-1)
-		return &UnavailableError{Err: ErrBusy}
-	}
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	done := make(chan error, 1)
-	go t.run(limited, cancel, trip, done)
+	go func() {
+		defer cancel()
+		err := errExited
+		// Before its context ends, or the caller could take a trip that returned for one that did not.
+		defer func() { done <- err }()
+		err = t.call(limited, trip)
+	}()
 	select {
 	case err := <-done:
 		return err
@@ -67,16 +69,37 @@ func (t *Trips) Run(ctx context.Context, timeout time.Duration, trip func(contex
 	return fmt.Errorf("storekit: no answer within %v: %w", timeout, context.DeadlineExceeded)
 }
 
-// run turns a panic into an error: in a goroutine that nobody else owns it would end the process.
-func (t *Trips) run(ctx context.Context, cancel context.CancelFunc, trip func(context.Context) error, done chan<- error) {
-	err := errExited
+// RunDirect is [Trips.Run] in the caller's goroutine. It saves the handing over and back, some 3 µs where processors
+// are idle, and is for trips that return when their context ends: nothing else ends them.
+func (t *Trips) RunDirect(ctx context.Context, timeout time.Duration, trip func(context.Context) error) error {
+	limited, cancel, err := t.begin(ctx, timeout)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	return t.call(limited, trip)
+}
+
+// begin counts a trip and makes its context. Without an error, call must follow.
+func (t *Trips) begin(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	if t.underWay.Add(1) > t.most {
+		t.underWay.Add(-1)
+		return nil, nil, &UnavailableError{Err: ErrBusy}
+	}
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+	return limited, cancel, nil
+}
+
+// call turns a panic into an error: in a goroutine that nobody else owns it would end the process.
+func (t *Trips) call(ctx context.Context, trip func(context.Context) error) (err error) {
+	defer t.underWay.Add(-1)
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("storekit: the trip panicked: %v", p)
 		}
-		t.underWay.Add(-1)
-		done <- err // before its context ends, or the caller could take a trip that returned for one that did not
-		cancel()
 	}()
-	err = trip(ctx)
+	return trip(ctx)
 }

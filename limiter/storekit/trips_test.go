@@ -127,3 +127,34 @@ func TestTripsAreBounded(t *testing.T) {
 		}
 	})
 }
+
+func TestTripsRunDirectly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		trips := storekit.NewTrips(1)
+		run := func(trip func(context.Context) error) error {
+			return trips.RunDirect(context.Background(), timeout, trip)
+		}
+		if err := run(func(context.Context) error { return errDown }); err != errDown {
+			t.Errorf("a trip that fails: got %v, want %v", err, errDown)
+		}
+		if err := run(func(context.Context) error { panic("no such server") }); err == nil || !strings.Contains(err.Error(), "no such server") {
+			t.Errorf("a trip that panics: got %v, want an error that says so", err)
+		}
+		start := time.Now()
+		err := run(func(ctx context.Context) error {
+			if err := run(func(context.Context) error { return nil }); !errors.Is(err, storekit.ErrBusy) {
+				t.Errorf("a second trip of one: got %v, want ErrBusy", err)
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if err != context.DeadlineExceeded || time.Since(start) != timeout {
+			t.Errorf("a trip that heeds its context: got %v after %v, want context.DeadlineExceeded after %v", err, time.Since(start), timeout)
+		}
+		ended, end := context.WithCancel(context.Background())
+		end()
+		if err := trips.RunDirect(ended, timeout, func(context.Context) error { return nil }); err != context.Canceled {
+			t.Errorf("an ended context: got %v, want context.Canceled", err)
+		}
+	})
+}
