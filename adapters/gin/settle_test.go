@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -116,9 +116,11 @@ func TestClientGone(t *testing.T) {
 }
 
 func TestHijackSettlesAtOnce(t *testing.T) {
-	statuses, finish := make(chan int, 2), make(chan struct{})
+	statuses, finish, returned := make(chan int, 3), make(chan struct{}), make(chan struct{})
+	var next *httplimit.Outcome // takes the place of the one that is settled
 	m := limit(t, nil, httplimit.Rule{Name: "ws", CountStatus: func(s int) bool { statuses <- s; return true }})
 	engine := newEngine()
+	engine.Use(func(c *gin.Context) { defer close(returned); c.Next() })
 	engine.GET("/", ginlimit.New(m), func(c *gin.Context) {
 		conn, rw, err := http.NewResponseController(c.Writer).Hijack()
 		if err != nil {
@@ -128,6 +130,7 @@ func TestHijackSettlesAtOnce(t *testing.T) {
 		defer conn.Close()
 		_, _ = rw.WriteString("HTTP/1.1 101 Switching Protocols\r\n\r\n")
 		_ = rw.Flush()
+		next = m.Check(httplimit.HTTPRequest(httptest.NewRequest(http.MethodGet, "/", nil)))
 		<-finish
 	})
 	conn, err := net.Dial("tcp", strings.TrimPrefix(serve(t, engine), "http://"))
@@ -143,9 +146,15 @@ func TestHijackSettlesAtOnce(t *testing.T) {
 		t.Errorf("settled %d times while the connection is open, want once", got)
 	}
 	close(finish)
-	_, _ = io.Copy(io.Discard, conn) // until the handler has returned
-	if got := <-statuses; got != http.StatusSwitchingProtocols || len(statuses) != 0 {
-		t.Errorf("settled with %d and %d times more, want 101 and no more", got, len(statuses))
+	<-returned
+	next.Settle(http.StatusTeapot)
+	close(statuses)
+	var got []int
+	for status := range statuses {
+		got = append(got, status)
+	}
+	if want := []int{http.StatusSwitchingProtocols, http.StatusTeapot}; !slices.Equal(got, want) {
+		t.Errorf("settled with %v, want %v", got, want)
 	}
 }
 
