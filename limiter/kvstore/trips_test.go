@@ -46,7 +46,11 @@ func TestTrips(t *testing.T) {
 			wantTrips(t, "a charge after a refund reads anew", kv, trips{1, 1}, ask)
 			clock.Advance(time.Millisecond) // or a refusal might be as old as the refund
 			wantTrips(t, "what does not fit reads only", kv, trips{1, 0}, func() { take(t, store, charge(limit, 9)) })
-			wantTrips(t, "again it asks nobody", kv, trips{0, 0}, func() { take(t, store, charge(limit, 9)) })
+			wantTrips(t, "again it asks nobody", kv, trips{0, 0}, func() {
+				if c := take(t, store, charge(limit, 9)); c.Allowed || !c.Cached {
+					t.Errorf("answered from memory: allowed %v, cached %v, want false and true", c.Allowed, c.Cached)
+				}
+			})
 			clock.Advance(time.Second)
 			wantTrips(t, "a second later it asks again", kv, trips{1, 0}, func() { take(t, store, charge(limit, 9)) })
 		})

@@ -42,17 +42,21 @@ func BenchmarkDecision(b *testing.B) {
 	const keys = 10_000
 	memcached := startServer(b)
 	client := newClient(b, memcached)
-	store := newStore(b, client, memcachestore.Config{Timeout: time.Second, Prefix: newPrefix()})
+	client.Timeout = time.Second
+	store := newStore(b, client, memcachestore.Config{Timeout: 4 * time.Second, Prefix: newPrefix()})
+	direct := newStore(b, client, memcachestore.Config{Timeout: 4 * time.Second, Prefix: newPrefix(), Direct: true})
 	limit := limiter.PerHour(1_000_000)
+	take := func(store *memcachestore.Store, i uint64) (bool, error) {
+		c := [1]limiter.Charge{{Scope: "bench", Key: fmt.Sprint("key", i%keys), Limit: limit, Cost: 1}}
+		return store.Take(context.Background(), c[:])
+	}
 	for _, bench := range []struct {
 		name   string
 		decide func(i uint64) (bool, error)
 	}{
 		{"design=get+incr", func(i uint64) (bool, error) { return getIncr(client, fmt.Sprint("plain", i%keys, ":"), 1_000_000) }},
-		{"design=store", func(i uint64) (bool, error) {
-			c := [1]limiter.Charge{{Scope: "bench", Key: fmt.Sprint("key", i%keys), Limit: limit, Cost: 1}}
-			return store.Take(context.Background(), c[:])
-		}},
+		{"design=store", func(i uint64) (bool, error) { return take(store, i) }},
+		{"design=direct", func(i uint64) (bool, error) { return take(direct, i) }},
 	} {
 		b.Run(bench.name+"/callers=64", func(b *testing.B) {
 			for i := range uint64(keys) { // the first of each key is dearer

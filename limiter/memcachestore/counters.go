@@ -22,15 +22,20 @@ const (
 
 var errRace = errors.New("memcachestore: an item came and went while it was increased")
 
-// counters is a [kvstore.KV] of memcached's numbers. It leaves deadlines to its caller: the client has no contexts.
+// counters is a [kvstore.KV] of memcached's numbers. The client has no contexts: deadlines are left to the caller, or
+// kept by not beginning what could not end in time.
 type counters struct {
-	client *memcache.Client
-	prefix string
+	client  *memcache.Client
+	prefix  string
+	longest time.Duration // that a command can take; 0 if the caller keeps deadlines
 }
 
 // Get reads all keys in one call for each server. A server that fails makes it fail, although others answered: a
 // count that could not be read is not 0.
-func (c *counters) Get(_ context.Context, keys ...string) ([]int64, error) {
+func (c *counters) Get(ctx context.Context, keys ...string) ([]int64, error) {
+	if err := c.timeFor(ctx); err != nil {
+		return nil, err
+	}
 	prefixed := make([]string, len(keys))
 	for i, key := range keys {
 		prefixed[i] = c.prefix + key
@@ -57,8 +62,11 @@ func (c *counters) Get(_ context.Context, keys ...string) ([]int64, error) {
 
 // Add is incr or decr. incr does not create: the first one adds the item, and where another was faster it is
 // increased after all. No command is repeated whose outcome is unknown.
-func (c *counters) Add(_ context.Context, key string, delta int64, ttl time.Duration) (int64, error) {
+func (c *counters) Add(ctx context.Context, key string, delta int64, ttl time.Duration) (int64, error) {
 	key = c.prefix + key
+	if err := c.timeFor(ctx); err != nil {
+		return 0, err
+	}
 	if delta <= 0 {
 		n, err := c.client.Decrement(key, uint64(-delta)) // stops at 0
 		if errors.Is(err, memcache.ErrCacheMiss) {
@@ -71,6 +79,9 @@ func (c *counters) Add(_ context.Context, key string, delta int64, ttl time.Dura
 		if !errors.Is(err, memcache.ErrCacheMiss) {
 			return toCount(n), err
 		}
+		if err := c.timeFor(ctx); err != nil {
+			return 0, err
+		}
 		err = c.client.Add(&memcache.Item{
 			Key:        key,
 			Value:      strconv.AppendInt(nil, delta, 10),
@@ -79,8 +90,19 @@ func (c *counters) Add(_ context.Context, key string, delta int64, ttl time.Dura
 		if !errors.Is(err, memcache.ErrNotStored) {
 			return delta, err
 		}
+		if err := c.timeFor(ctx); err != nil {
+			return 0, err
+		}
 	}
 	return 0, errRace
+}
+
+// timeFor tells whether a command begun now ends before ctx does.
+func (c *counters) timeFor(ctx context.Context) error {
+	if deadline, ok := ctx.Deadline(); ok && c.longest > 0 && time.Until(deadline) < c.longest {
+		return fmt.Errorf("memcachestore: no time left for another command: %w", context.DeadlineExceeded)
+	}
+	return nil
 }
 
 // expiration is what memcached is told: seconds, or the date beyond 30 days. Its clock ticks once a second, so an

@@ -16,6 +16,9 @@ const (
 	// DefaultPrefix begins the keys of a Store without a Prefix.
 	DefaultPrefix = "httplimit:"
 
+	// DefaultTimeout is far above what a server in the same network needs, and far below what a visitor notices.
+	DefaultTimeout = 50 * time.Millisecond
+
 	longestPrefix = 64 // bytes; memcached takes keys of 250, and the rest is up to 180
 )
 
@@ -24,7 +27,8 @@ type Config struct {
 	// Prefix begins every key, such as "shop:". Services that share a server and must not share counts need
 	// different ones. Up to 64 printable ASCII characters, no spaces. Empty means [DefaultPrefix].
 	Prefix string
-	// Timeout is how long a decision may take in all, whatever the Timeout of the client is. 0 means 50 ms.
+	// Timeout is how long a decision may take in all, whatever the Timeout of the client is. 0 means
+	// [DefaultTimeout].
 	Timeout time.Duration
 	// DenyCache is how many refusals are remembered, so that a client that goes on asking costs no call. 0 means
 	// 65,536, below 0 none.
@@ -32,6 +36,11 @@ type Config struct {
 	// NoBreaker keeps on calling servers that do not answer. Otherwise decisions fail at once while all of them
 	// are down.
 	NoBreaker bool
+	// Direct calls the client in the caller's goroutine, which saves some 3 µs a decision. It needs a client whose
+	// Timeout is set, and at most a quarter of this Timeout: a command is begun only while there is time for
+	// twice that, to dial and to be answered. A decision whose time is over gives nothing back then: what it had
+	// added stays spent until the window is over.
+	Direct bool
 	// Now is a clock for tests; nil means the system's, read once and monotonic from there. Items expire by
 	// memcached's own clock.
 	Now func() time.Time
@@ -58,10 +67,21 @@ func New(client *memcache.Client, cfg Config) (*Store, error) {
 	if cfg.Prefix == "" {
 		cfg.Prefix = DefaultPrefix
 	}
-	engine, err := kvstore.New(&counters{client: client, prefix: cfg.Prefix}, kvstore.Config{
+	if cfg.Timeout == 0 {
+		cfg.Timeout = DefaultTimeout
+	}
+	kv := &counters{client: client, prefix: cfg.Prefix}
+	if cfg.Direct && client != nil {
+		kv.longest = 2 * client.Timeout
+		if client.Timeout <= 0 || client.Timeout > cfg.Timeout/4 {
+			faults = append(faults, fmt.Errorf("memcachestore: Direct is set and the client's Timeout is %v, want above 0 and at most %v, a quarter of Timeout", client.Timeout, cfg.Timeout/4))
+		}
+	}
+	engine, err := kvstore.New(kv, kvstore.Config{
 		Timeout:   cfg.Timeout,
 		DenyCache: cfg.DenyCache,
 		NoBreaker: cfg.NoBreaker,
+		Direct:    cfg.Direct,
 		Now:       cfg.Now,
 		Skew:      cfg.Skew,
 	})

@@ -45,13 +45,20 @@ func (h *hand) Advance(d time.Duration) {
 }
 
 func TestConformance(t *testing.T) {
-	client := newClient(t, startServer(t))
-	for name, denyCache := range map[string]int{"with deny cache": 0, "without": -1} {
+	memcached := startServer(t)
+	for name, cfg := range map[string]memcachestore.Config{
+		"with deny cache": {},
+		"without":         {DenyCache: -1},
+		"direct":          {Direct: true},
+	} {
 		t.Run(name, func(t *testing.T) {
+			client := newClient(t, memcached)
+			client.Timeout = patient / 4
 			limitertest.Run(t, func(t *testing.T) limitertest.Harness {
 				clock := newHand()
+				cfg.Prefix, cfg.Timeout, cfg.Now = newPrefix(), patient, clock.Now
 				return limitertest.Harness{
-					Store:      newStore(t, client, memcachestore.Config{Prefix: newPrefix(), Timeout: patient, DenyCache: denyCache, Now: clock.Now}),
+					Store:      newStore(t, client, cfg),
 					Advance:    clock.Advance,
 					Algorithms: []limiter.Algorithm{limiter.SlidingWindow, limiter.FixedWindow},
 				}
@@ -228,6 +235,24 @@ func TestNewReportsEveryFault(t *testing.T) {
 	} {
 		if _, err := memcachestore.New(client, memcachestore.Config{Prefix: prefix}); (err == nil) != want {
 			t.Errorf("Prefix %q: got %v, want it taken: %v", prefix, err, want)
+		}
+	}
+}
+
+func TestDirectNeedsAClientWithATimeout(t *testing.T) {
+	for _, tc := range []struct {
+		client, store time.Duration
+		want          bool
+	}{
+		{0, 0, false}, // 500 ms, the client's default
+		{12500 * time.Microsecond, 0, true},
+		{12501 * time.Microsecond, 0, false},
+		{50 * time.Millisecond, 200 * time.Millisecond, true},
+	} {
+		client := memcache.New("127.0.0.1:1")
+		client.Timeout = tc.client
+		if _, err := memcachestore.New(client, memcachestore.Config{Direct: true, Timeout: tc.store}); (err == nil) != tc.want {
+			t.Errorf("client's Timeout %v, Timeout %v: got %v, want it taken: %v", tc.client, tc.store, err, tc.want)
 		}
 	}
 }

@@ -158,7 +158,10 @@ func TestDenyCacheRefusesTheWholeBatch(t *testing.T) {
 		t.Errorf("the charge that was not judged: got %+v from %+v, want %+v from nothing", got, batch[0].State, want)
 	}
 	if batch[1].Allowed || batch[1].RetryAfter != time.Second {
-		t.Errorf("the remembered charge: got %+v", batch[1].Decision)
+		t.Errorf("the remembered charge: got %+v, want it refused for 1s", batch[1].Decision)
+	}
+	if !batch[0].Cached || !batch[1].Cached {
+		t.Errorf("marked as cached: %v and %v, want both", batch[0].Cached, batch[1].Cached)
 	}
 	refund := ask(refused("other", 0))
 	refund.Cost = -1
