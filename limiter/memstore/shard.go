@@ -16,6 +16,7 @@ type shard struct {
 	shift uint // a hash shifted right by this is the number of the slot where it would best be
 	used  int  // slots in use
 
+	latest  int64 // number of the window that was last asked for
 	due     int64 // nothing in here is settled before this time (see settled)
 	over    int64 // nothing in here ends before this time (see ends)
 	swept   int64 // when the shard was last swept

@@ -21,14 +21,22 @@ func (sh *shard) load(u *limiter.Usage, l *limiter.Limit, hash uint64, n int, fo
 		sh.loadLog(u, n, now, r)
 	default:
 		previous, current, _ := unpackCounts(words[1])
-		u.LoadWindow(l, now, sh.number(words[0], now), current, previous)
+		u.LoadWindow(l, now, sh.windowOf(words[0], now), current, previous)
 	}
 }
 
-// number is that of the window whose tag is in the first word of a slot.
-func (sh *shard) number(word uint64, now int64) int64 {
-	current := now / sh.table.window
-	return current - int64(uint8(current)-uint8(word))
+// window is the number of the window of now. It is remembered, because a division takes longer than all else here.
+func (sh *shard) window(now int64) int64 {
+	if elapsed := now - sh.latest*sh.table.window; elapsed < 0 || elapsed >= sh.table.window {
+		sh.latest = now / sh.table.window
+	}
+	return sh.latest
+}
+
+// windowOf is the number of the window whose tag is in the first word of a slot.
+func (sh *shard) windowOf(word uint64, now int64) int64 {
+	number := sh.window(now)
+	return number - int64(uint8(number)-uint8(word))
 }
 
 // save writes down what a batch left in u, whose counter was found in slot number n or not at all. c is the last
@@ -109,9 +117,9 @@ func (sh *shard) ends(n int, now int64) int64 {
 	case limiter.SlidingLog:
 		return sh.entries.time(logSlot(words).tail()) + w
 	case limiter.FixedWindow:
-		return (sh.number(words[0], now) + 1) * w
+		return (sh.windowOf(words[0], now) + 1) * w
 	default:
-		end := (sh.number(words[0], now) + 1) * w
+		end := (sh.windowOf(words[0], now) + 1) * w
 		if _, current, _ := unpackCounts(words[1]); current > 0 {
 			end += w
 		}
@@ -130,7 +138,7 @@ func (sh *shard) share(n int, now int64) (share float64, limited bool) {
 		return shareOf(uint8(words[0]), w, w) // leaves entry by entry, so nothing is known before its end
 	default:
 		_, _, level := unpackCounts(words[1])
-		if current := now / w; sh.number(words[0], now) < current {
+		if sh.windowOf(words[0], now) < sh.window(now) {
 			return shareOf(level, w-now%w, w)
 		}
 		return shareOf(level, w, w)

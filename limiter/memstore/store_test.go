@@ -1,8 +1,14 @@
 package memstore_test
 
 import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/httplimit/httplimit/limiter"
 	"github.com/httplimit/httplimit/limiter/limitertest"
 	"github.com/httplimit/httplimit/limiter/memstore"
 )
@@ -15,4 +21,42 @@ func TestStore(t *testing.T) {
 		}
 		return limitertest.Harness{Store: store, Advance: memstore.StopClock(store)}
 	})
+}
+
+func TestNewRefusesNegativeMaxKeys(t *testing.T) {
+	store, err := memstore.New(memstore.Config{MaxKeys: -1})
+	if store != nil || err == nil || !strings.Contains(err.Error(), "MaxKeys is -1") {
+		t.Errorf("got %v, %v, want an error that names MaxKeys", store, err)
+	}
+}
+
+// TestTakeValidates: Take asks for the ranges of a limit in a shorter way than Validate, and must agree with it.
+func TestTakeValidates(t *testing.T) {
+	store := newStore(t, 0)
+	edges := []int64{math.MinInt64, -1, 0, 1, 99_999, 100_000, 100_001, 142_808, 142_809, 1e9 - 1, 1e9, 1e9 + 1, 1<<30 - 1, 1 << 30, math.MaxInt64}
+	windows := []time.Duration{0, 1, time.Millisecond, time.Second, 365 * 24 * time.Hour, 366 * 24 * time.Hour, 367 * 24 * time.Hour}
+	valid := 0
+	for _, algorithm := range append(algorithms, 4, 255) {
+		for _, window := range windows {
+			for _, requests := range edges {
+				for _, burst := range edges {
+					l := limiter.Limit{Requests: requests, Window: window, Algorithm: algorithm, Burst: burst}
+					want := l.Validate()
+					if want == nil {
+						valid++
+					}
+					_, err := store.Take(context.Background(), one("key", l, 0)[:])
+					if fmt.Sprint(err) != fmt.Sprint(want) {
+						t.Errorf("Take with %+v: got error %v, want %v", l, err, want)
+					}
+					if err := store.Reset(context.Background(), one("key", l, 0)[:]); fmt.Sprint(err) != fmt.Sprint(want) {
+						t.Errorf("Reset with %+v: got error %v, want %v", l, err, want)
+					}
+				}
+			}
+		}
+	}
+	if valid == 0 {
+		t.Error("no limit of the table is valid")
+	}
 }
