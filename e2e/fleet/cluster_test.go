@@ -1,0 +1,28 @@
+package fleet_test
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/httplimit/httplimit/e2e/servers"
+)
+
+func TestCluster(t *testing.T) {
+	cluster := servers.RedisCluster(t, withAccount(clusterRules)...)
+	conform(t, clusterClient(t, cluster))
+	for _, addr := range cluster.Addrs() {
+		wantKeys(t, addr)
+	}
+}
+
+func clusterClient(t *testing.T, cluster *servers.Cluster) *redis.ClusterClient {
+	t.Helper()
+	client := redis.NewClusterClient(&redis.ClusterOptions{
+		Addrs:    cluster.Addrs(),
+		Username: user, Password: password,
+		ContextTimeoutEnabled: true,
+	})
+	t.Cleanup(func() { client.Close() })
+	return client
+}

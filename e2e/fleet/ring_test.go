@@ -1,0 +1,22 @@
+package fleet_test
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/httplimit/httplimit/e2e/servers"
+)
+
+func TestRing(t *testing.T) {
+	a, b := servers.Redis(t, withAccount(ringRules)...), servers.Redis(t, withAccount(ringRules)...)
+	client := redis.NewRing(&redis.RingOptions{
+		Addrs:    map[string]string{"a": a.Addr(), "b": b.Addr()},
+		Username: user, Password: password,
+		ContextTimeoutEnabled: true,
+	})
+	t.Cleanup(func() { client.Close() })
+	conform(t, client)
+	wantKeys(t, a.Addr())
+	wantKeys(t, b.Addr())
+}
