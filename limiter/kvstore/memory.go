@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// memorySize is how many counters are remembered, in 4 MB: as many as a deny cache holds refusals.
+	// memorySize is how many counters are remembered, in 5 MB: as many as a deny cache holds refusals.
 	memorySize = 65_536
 	memoryWays = 8 // places a counter can lie in
 )

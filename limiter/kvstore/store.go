@@ -27,7 +27,7 @@ type Store struct {
 
 // Take is [limiter.Store]'s. Its errors are those of the KV, one that wraps [context.DeadlineExceeded] after
 // Timeout, and a [*storekit.UnavailableError] while the KV is not asked because it failed or stalls. After an error
-// units of the batch may stay spent only where the KV left open whether it added them.
+// units of the batch may stay spent only where the KV left open whether it added them, or could not give them back.
 func (s *Store) Take(ctx context.Context, charges []limiter.Charge) (taken bool, err error) {
 	if err := s.ready(ctx, charges); err != nil || len(charges) == 0 {
 		return err == nil, err
@@ -106,7 +106,7 @@ func (s *Store) trip(ctx context.Context, before time.Duration, f func(context.C
 	}
 	outcome := storekit.Failed
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, errOvertaken):
 		outcome = storekit.Succeeded
 	case ctx.Err() != nil, errors.Is(err, storekit.ErrBusy):
 		outcome = storekit.Undecided

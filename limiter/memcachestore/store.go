@@ -96,7 +96,7 @@ func New(client *memcache.Client, cfg Config) (*Store, error) {
 
 // Take is [limiter.Store]'s. Its errors are those of the client, one that wraps [context.DeadlineExceeded] after
 // Timeout, and a storekit.UnavailableError while memcached is not asked because it failed or stalls. After an error
-// units of the batch may stay spent only where memcached's answer was lost.
+// units of the batch may stay spent only where an answer of memcached was lost, or they could not be given back.
 func (s *Store) Take(ctx context.Context, charges []limiter.Charge) (taken bool, err error) {
 	return s.engine.Take(ctx, charges)
 }

@@ -88,24 +88,28 @@ func (d *DenyCache) Answer(charges []limiter.Charge, now time.Duration) bool {
 	if d == nil {
 		return false
 	}
-	refused := false
+	var first *refusal // kept, as it may be dropped at any moment
+	at := 0
 	for i := range charges {
 		if charges[i].Cost < 0 {
 			return false
 		}
-		refused = refused || d.lookup(&charges[i], now) != nil
+		if first == nil {
+			first, at = d.lookup(&charges[i], now), i
+		}
 	}
-	if !refused {
+	if first == nil {
 		return false
 	}
 	for i := range charges {
-		c := &charges[i]
-		if r := d.lookup(c, now); r != nil {
-			c.State, c.Decision = r.state, r.at(now)
-		} else {
-			c.State, c.Decision = limiter.State{}, limiter.Decision{Allowed: true}
+		var r *refusal
+		switch {
+		case i == at:
+			r = first
+		case i > at:
+			r = d.lookup(&charges[i], now)
 		}
-		c.Cached = true
+		r.answer(&charges[i], now)
 	}
 	return true
 }
@@ -222,15 +226,20 @@ func (r *refusal) equals(counter uint64, limit limiter.Limit, cost int64) bool {
 	return r.counter == counter && r.cost == cost && r.limit == limit
 }
 
-// at is the decision as it reads now. The waits count from the end of the trip: whoever waits as long as told must
-// not come a trip too early.
-func (r *refusal) at(now time.Duration) limiter.Decision {
-	d, passed := r.decision, max(0, now-r.after).Truncate(time.Millisecond)
-	if d.RetryAfter != limiter.Never {
-		d.RetryAfter = max(time.Millisecond, d.RetryAfter-passed)
+// answer fills in a charge that r refuses, or that nobody has judged if r is nil. The waits count from the end of the
+// trip: whoever waits as long as told must not come a trip too early.
+func (r *refusal) answer(c *limiter.Charge, now time.Duration) {
+	c.Cached = true
+	if r == nil {
+		c.State, c.Decision = limiter.State{}, limiter.Decision{Allowed: true}
+		return
 	}
-	d.ResetAfter = max(0, d.ResetAfter-passed)
-	return d
+	c.State, c.Decision = r.state, r.decision
+	passed := max(0, now-r.after).Truncate(time.Millisecond)
+	if c.RetryAfter != limiter.Never {
+		c.RetryAfter = max(time.Millisecond, c.RetryAfter-passed)
+	}
+	c.ResetAfter = max(0, c.ResetAfter-passed)
 }
 
 func sharesCounter(earlier []limiter.Charge, c *limiter.Charge) bool {

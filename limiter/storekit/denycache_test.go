@@ -278,7 +278,7 @@ func TestDenyCacheUnderLoad(t *testing.T) {
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {
-			for i := range 2000 {
+			for i := range 10_000 {
 				now := time.Duration(i)
 				c := refused(fmt.Sprint(i%32), time.Second)
 				switch (i + g) % 4 {

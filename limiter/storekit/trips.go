@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// DefaultTrips is how many trips [NewTrips] of 0 lets be under way: more than a healthy server ever has waiting,
-// and with some 10 KB of stack and buffers each no danger to the process when it stalls.
-const DefaultTrips = 1024
+// DefaultTrips is how many trips [NewTrips] of 0 lets be under way: more than a burst leaves waiting for a healthy
+// server, and with some 10 KB of stack and buffers each, 40 MB, no danger to the process when the server stalls.
+const DefaultTrips = 4096
 
 var errExited = errors.New("storekit: the trip ended its goroutine")
 
