@@ -286,3 +286,32 @@ func TestStalledKVHoldsABoundedNumber(t *testing.T) {
 		close(release)
 	})
 }
+
+// What was held for an observed charge that no longer fits goes back. If that fails it may have been carried out, and
+// must not go back a second time with the rest: those units could be others'.
+func TestSurplusIsNotGivenBackTwice(t *testing.T) {
+	clock := newHand()
+	inner := newMapKV(clock.Now)
+	other := newStore(t, inner, kvstore.Config{Timeout: patient, Now: clock.Now})
+	limit := limiter.PerMinute(10)
+	additions := 0
+	kv := hooked{KV: inner, add: func(context.Context, string, int64) error {
+		switch additions++; additions {
+		case 1:
+			take(t, other, charge(limit, 4))
+		case 2:
+			return errDown
+		}
+		return nil
+	}}
+	store := newStore(t, kv, kvstore.Config{Timeout: patient, Now: clock.Now})
+	take(t, other, charge(limit, 5))
+	batch := []limiter.Charge{charge(limit, 1), charge(limit, 3)}
+	batch[1].Mode = limiter.Observe
+	if _, err := store.Take(context.Background(), batch); !errors.Is(err, errDown) {
+		t.Fatalf("got %v, want %v", err, errDown)
+	}
+	if got := inner.sum(); got != 5+4+3 {
+		t.Errorf("left in the KV: %d units, want the 9 of the other and 3 that did not come back", got)
+	}
+}
