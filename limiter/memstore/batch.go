@@ -29,8 +29,8 @@ func (s *Store) takeBatch(charges []limiter.Charge) (taken bool, err error) {
 		return false, err
 	}
 	now := s.clock.now()
-	if s.budget.full() && s.horizon.passed(now) {
-		s.reclaim(now)
+	if n := len(b.counters); !s.budget.fits(n) && s.horizon.passed(now) {
+		s.reclaim(now, n)
 	}
 	now, dropped := b.lock(s, now)
 	if dropped {

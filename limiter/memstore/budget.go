@@ -24,4 +24,5 @@ func (b *budget) give(n int64) { b.used.Add(-n) }
 // held is what was taken, without those who are being refused right now.
 func (b *budget) held() int64 { return min(b.used.Load(), b.most) }
 
-func (b *budget) full() bool { return b.used.Load() >= b.most }
+// fits reports whether there is room for n more.
+func (b *budget) fits(n int) bool { return b.used.Load()+int64(n) <= b.most }

@@ -95,6 +95,31 @@ func TestNoLiveKeyForgottenBelowMaxKeys(t *testing.T) {
 	}
 }
 
+// TestBatchFindsAllThatExpired: a batch of newcomers takes the place of as many expired counters, wherever those are.
+func TestBatchFindsAllThatExpired(t *testing.T) {
+	const most = 10_000
+	store := newStore(t, most)
+	advance := memstore.StopClock(store)
+	l := limiter.Limit{Requests: 1, Window: time.Minute, Algorithm: limiter.FixedWindow}
+	for i := range 20 {
+		spend(t, store, fmt.Sprint("expires ", i), limiter.PerSecond(1), 1)
+	}
+	for i := range most - 20 {
+		spend(t, store, fmt.Sprint(i), l, 1)
+	}
+	advance(2 * time.Second)
+	var batch []limiter.Charge
+	for i := range 20 {
+		batch = append(batch, one(fmt.Sprint("newcomer ", i), limiter.PerDay(1), 1)[0])
+	}
+	if taken, err := store.Take(context.Background(), batch); !taken || err != nil {
+		t.Fatalf("got %v, %v, want the batch taken", taken, err)
+	}
+	if stats := store.Stats(); stats != (memstore.Stats{Keys: most}) {
+		t.Errorf("got %+v, want %d keys, none evicted and none crowded out", stats, most)
+	}
+}
+
 // align sets the two clocks to the same moment.
 func align(t *testing.T, a, b limiter.Store, advanceA, advanceB func(time.Duration)) {
 	t.Helper()

@@ -6,31 +6,28 @@ import "math"
 // used the smallest part of its limit, of a few in the newcomer's own stripe; and where all of these are at their
 // limit, there is no room (see sketch.go).
 
-// reclaim sweeps stripes until one had something to give, if the store is full. It holds no lock when it begins, and
-// one stripe's at a time.
-func (s *Store) reclaim(now int64) {
+// reclaim sweeps stripes until there is room for that many newcomers, as long as something has expired. It holds no
+// lock when it begins, and one stripe's at a time.
+func (s *Store) reclaim(now int64, newcomers int) {
 	credit := &s.horizon.credit
 	if credit.Load() < mostCredit {
 		credit.Add(creditEach)
 	}
-	for credit.Load() > 0 {
+	for credit.Load() > 0 && !s.budget.fits(newcomers) {
 		index, ok := s.horizon.next(now)
 		if !ok {
 			return
 		}
 		st := &s.stripes[index]
 		st.mu.Lock()
-		freed, slots := st.sweep(now)
+		slots := st.sweep(now)
 		st.mu.Unlock()
 		credit.Add(-int64(slots))
-		if freed {
-			return
-		}
 	}
 }
 
-// sweep sweeps every shard in which something has expired.
-func (st *stripe) sweep(now int64) (freed bool, slots int) {
+// sweep sweeps every shard in which something has expired, and returns how many slots it looked at.
+func (st *stripe) sweep(now int64) (slots int) {
 	now = st.time(now)
 	for i := range st.shards {
 		sh := &st.shards[i]
@@ -38,12 +35,10 @@ func (st *stripe) sweep(now int64) (freed bool, slots int) {
 			continue
 		}
 		slots += sh.capacity()
-		held := sh.held()
 		sh.sweep(now, true)
-		freed = freed || sh.held() < held
 	}
-	st.publish()
-	return freed, slots
+	st.publish() // also if nothing was due after all, or the horizon would name this stripe for ever
+	return slots
 }
 
 // publish tells the horizon when the first of the stripe's shards is due.

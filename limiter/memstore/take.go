@@ -26,8 +26,8 @@ func (s *Store) takeOne(c *limiter.Charge) (taken bool, err error) {
 	hash := s.hash(c.Scope, c.Key)
 	st := s.stripeOf(hash)
 	now := s.clock.now()
-	if s.budget.full() && s.horizon.passed(now) {
-		s.reclaim(now)
+	if !s.budget.fits(1) && s.horizon.passed(now) {
+		s.reclaim(now, 1)
 	}
 
 	st.mu.Lock()
