@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
@@ -12,6 +13,8 @@ import (
 type part struct {
 	charges []limiter.Charge // copies
 	places  []int            // of each in the caller's batch
+	answer  *batch
+	err     error
 }
 
 func oneKey(charges []limiter.Charge) bool {
@@ -39,60 +42,79 @@ func byKey(charges []limiter.Charge) []part {
 	return parts
 }
 
-// takeApart decides charges of several keys that cannot be in one call: they are spent key after key until one
-// refuses. Then what was spent is given back, the last first, and the keys left are judged and not spent, so that
-// every charge gets its decision.
-func (s *Store) takeApart(ctx context.Context, charges []limiter.Charge, start time.Duration) (taken bool, err error) {
-	var usages []limiter.Usage
-	var spent []limiter.Charge
-	of := make([]int, len(charges))
-	refused := false
-	for _, p := range byKey(charges) {
-		b, err := s.ask(ctx, p.charges, start, refused)
-		if err != nil {
-			s.giveBack(ctx, spent, start)
-			return false, err
-		}
-		if b.outcome.taken() {
-			spent = append(spent, b.spent(p.charges)...)
-		} else {
-			refused = true
-		}
-		if err := b.read(p.charges); err != nil {
-			return false, err
-		}
-		for i, place := range p.places {
-			of[place] = len(usages) + b.of[i]
-		}
-		usages = append(usages, b.usages...)
+// takeApart decides charges of several keys that cannot be in one call. All keys but the first are judged without
+// being spent; if they fit, the keys are spent in order, so that a refusal spends nothing. Only where another caller
+// came in between does a later key refuse after all: then what was spent is given back, the last first, and met tells
+// so, because the refusal may rest on what others give back as well.
+func (s *Store) takeApart(ctx context.Context, charges []limiter.Charge, start time.Duration) (taken, met bool, err error) {
+	parts := byKey(charges)
+	fit, err := s.judge(ctx, parts[1:], start)
+	if err == nil && !fit {
+		_, err = s.judge(ctx, parts[:1], start)
+		return false, false, merge(charges, parts, err)
 	}
-	if refused {
-		s.giveBack(ctx, spent, start)
+	spent := 0
+	for ; err == nil && spent < len(parts); spent++ {
+		if taken, err = s.ask(ctx, &parts[spent], start, false); !taken {
+			break
+		}
 	}
-	return limiter.Decide(charges, usages, of), nil
+	if spent < len(parts) {
+		s.giveBack(ctx, parts[:spent], start)
+	}
+	return spent == len(parts), spent > 0 && spent < len(parts), merge(charges, parts, err)
 }
 
-// ask has a batch decided and its outcome read. The batch is not reused: usages of logs refer to it.
-func (s *Store) ask(ctx context.Context, charges []limiter.Charge, start time.Duration, judgeOnly bool) (*batch, error) {
+// judge has parts decided and not spent, all at once, and tells whether all fit.
+func (s *Store) judge(ctx context.Context, parts []part, start time.Duration) (fit bool, err error) {
+	var wg sync.WaitGroup
+	for i := range parts {
+		wg.Go(func() { _, parts[i].err = s.ask(ctx, &parts[i], start, true) })
+	}
+	wg.Wait()
+	fit = true
+	for i := range parts {
+		if err := parts[i].err; err != nil {
+			return false, err
+		}
+		taken, _ := parts[i].decide()
+		fit = fit && taken
+	}
+	return fit, nil
+}
+
+// ask has a part decided and keeps the answer. Its batch is not reused, as usages of logs refer to it.
+func (s *Store) ask(ctx context.Context, p *part, start time.Duration, judgeOnly bool) (taken bool, err error) {
 	b := s.batches.get(start)
-	b.add(s.prefix, charges)
+	b.add(s.prefix, p.charges)
 	if judgeOnly {
 		b.spendNothing()
 	}
 	if err := s.servers.of(ctx, b).do(ctx, b); err != nil {
-		return nil, err
+		return false, err
 	}
-	return b, b.read(charges)
+	if err := b.read(p.charges); err != nil {
+		return false, err
+	}
+	p.answer = b
+	return b.outcome.taken(), nil
 }
 
-// spent is what a batch that was taken has changed, one charge for each of its counters.
-func (b *batch) spent(charges []limiter.Charge) []limiter.Charge {
-	usages, copies := slices.Clone(b.usages), slices.Clone(charges)
-	limiter.Decide(copies, usages, b.of)
+// decide is what the answer means for the part alone, and how it changes the counters.
+func (p *part) decide() (taken bool, usages []limiter.Usage) {
+	usages = slices.Clone(p.answer.usages)
+	taken = limiter.Decide(slices.Clone(p.charges), usages, p.answer.of)
+	p.answer.moments.rewind()
+	return taken, usages
+}
+
+// spent is what the part has changed, one charge for each of its counters.
+func (p *part) spent() []limiter.Charge {
 	var changed []limiter.Charge
+	_, usages := p.decide()
 	for i, u := range usages {
 		if cost := u.Spent - u.Returned; cost != 0 {
-			c := charges[slices.Index(b.of, i)]
+			c := p.charges[slices.Index(p.answer.of, i)]
 			c.Cost, c.State = cost, limiter.State{At: u.At}
 			changed = append(changed, c)
 		}
@@ -100,20 +122,40 @@ func (b *batch) spent(charges []limiter.Charge) []limiter.Charge {
 	return changed
 }
 
+// merge decides the caller's batch from the answers to its parts.
+func merge(charges []limiter.Charge, parts []part, err error) error {
+	if err != nil {
+		return err
+	}
+	var usages []limiter.Usage
+	of := make([]int, len(charges))
+	for _, p := range parts {
+		for i, place := range p.places {
+			of[place] = len(usages) + p.answer.of[i]
+		}
+		usages = append(usages, p.answer.usages...)
+	}
+	limiter.Decide(charges, usages, of)
+	return nil
+}
+
 // giveBack undoes what was spent, the last first. It waits for that no longer than the caller of a decision may, who
 // came at start; what is left then goes on for one more timeout at most.
-func (s *Store) giveBack(ctx context.Context, spent []limiter.Charge, start time.Duration) {
-	if len(spent) == 0 {
+func (s *Store) giveBack(ctx context.Context, parts []part, start time.Duration) {
+	if len(parts) == 0 {
 		return
 	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for _, c := range slices.Backward(spent) {
-			// A refund is undone by a charge that always fits.
-			c.Cost, c.Mode = -c.Cost, limiter.Force
-			// An error leaves the units spent: too strict, for at most two windows, and nobody is freed.
-			_, _ = s.ask(context.WithoutCancel(ctx), []limiter.Charge{c}, s.clock.Now(), false)
+		for _, p := range slices.Backward(parts) {
+			for _, c := range p.spent() {
+				// A refund is undone by a charge that always fits.
+				c.Cost, c.Mode = -c.Cost, limiter.Force
+				// An error leaves the units spent: too strict, for at most two windows, and nobody is freed.
+				_, _ = s.ask(context.WithoutCancel(ctx), &part{charges: []limiter.Charge{c}}, s.clock.Now(), false)
+				s.cache.Drop(&c, s.clock.Now())
+			}
 		}
 	}()
 	timer := time.NewTimer(start + s.timeout - s.clock.Now())

@@ -11,8 +11,8 @@ func arguments(name, which string, batches []*batch, hint int64) []any {
 	args := make([]any, 0, 3+keys+16+2*len(batches))
 	args = append(args, name, which, keys)
 	for _, b := range batches {
-		for i := range b.keys {
-			args = append(args, &b.keys[i])
+		for _, key := range b.keys {
+			args = append(args, key)
 		}
 	}
 	shapes, runs := group(batches)

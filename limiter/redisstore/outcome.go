@@ -91,7 +91,8 @@ func (b *batch) read(charges []limiter.Charge) error {
 			b.usages = append(b.usages, b.usage(charges[i].Limit, first, second))
 		}
 	}
-	b.moments = moments{outcome: o, next: 1 + 2*len(b.keys)}
+	b.moments = moments{outcome: o, first: 1 + 2*len(b.keys)}
+	b.moments.rewind()
 	return nil
 }
 
@@ -119,9 +120,12 @@ func (b *batch) usage(l limiter.Limit, first, second int64) limiter.Usage {
 // moments are the last part of an outcome: for each charge of a log the moment that it waits for, and when the newest
 // unit was taken that is left after a refund; 0 where that is not asked.
 type moments struct {
-	outcome *outcome
-	next    int
+	outcome     *outcome
+	first, next int // places in the outcome's values
 }
+
+// rewind is for a batch that is decided twice.
+func (m *moments) rewind() { m.next = m.first }
 
 // TakenAt returns the next moment: the script and limiter.Decide judge in the same order, and ask for moments in the
 // same cases.

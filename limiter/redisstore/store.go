@@ -25,8 +25,9 @@ type Store struct {
 // Take implements [limiter.Store]. An error wraps a [storekit.UnavailableError] while the server is known to be down,
 // and [context.DeadlineExceeded] if it did not answer within Config.Timeout.
 //
-// On a Cluster the charges of different keys lie in different slots. Those of one key are spent together; the keys
-// are spent in order, and what was spent is given back when a later one refuses. Others may see it in between.
+// On a Cluster different keys lie in different slots. Charges of one key are decided in one step. Those of several are
+// judged first and spent then, key after key; where another caller takes the last unit in between, what was spent is
+// given back, and others may be refused meanwhile. It costs three trips for two keys.
 func (s *Store) Take(ctx context.Context, charges []limiter.Charge) (taken bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -38,16 +39,14 @@ func (s *Store) Take(ctx context.Context, charges []limiter.Charge) (taken bool,
 	if s.cache.Answer(charges, before) {
 		return false, nil
 	}
-	if s.servers.caller.apart.Load() && !oneKey(charges) {
-		taken, err = s.takeApart(ctx, charges, before)
-	} else {
-		taken, err = s.takeWhole(ctx, charges, before)
-	}
-	if err != nil {
-		s.cache.Forget(charges, s.clock.Now())
+	taken, met, err := s.take(ctx, charges, before)
+	switch after := s.clock.Now(); {
+	case err != nil:
+		s.cache.Forget(charges, after)
 		return false, err
+	case !met:
+		s.cache.Learn(charges, taken, before, after)
 	}
-	s.cache.Learn(charges, taken, before, s.clock.Now())
 	return taken, nil
 }
 
@@ -84,17 +83,21 @@ func (s *Store) Reset(ctx context.Context, charges []limiter.Charge) error {
 // is open. Always true with Config.NoBreaker.
 func (s *Store) Healthy() bool { return s.servers.healthy() }
 
-// takeWhole decides charges that can be in one call.
-func (s *Store) takeWhole(ctx context.Context, charges []limiter.Charge, start time.Duration) (taken bool, err error) {
+// take decides charges in one call, or where that cannot be, key by key. met is that of takeApart.
+func (s *Store) take(ctx context.Context, charges []limiter.Charge, start time.Duration) (taken, met bool, err error) {
+	several := !oneKey(charges)
+	if several && s.servers.caller.apart.Load() {
+		return s.takeApart(ctx, charges, start)
+	}
 	b := s.batches.get(start)
 	b.add(s.prefix, charges)
 	if err := s.servers.of(ctx, b).do(ctx, b); err != nil {
-		if s.servers.notInOneCall(err) && !oneKey(charges) {
+		if several && s.servers.notInOneCall(err) {
 			return s.takeApart(ctx, charges, start)
 		}
-		return false, err
+		return false, false, err
 	}
 	taken, err = b.decide(charges)
 	s.batches.put(b)
-	return taken, err
+	return taken, false, err
 }
