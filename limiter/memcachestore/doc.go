@@ -11,8 +11,9 @@
 //   - Items that memcached loses, by a restart or by eviction, free their keys: at most the limit more in a window
 //     for each loss. Give counters a server of their own, or memory enough that nothing is evicted.
 //   - While it is away every decision is an error, at once after the first few; the caller's policy decides.
-//   - With several servers a counter's windows lie where the client's selector puts them. A server that is added or
-//     removed moves most keys, which then start anew.
+//   - With several servers a counter's windows lie where the client's selector puts them, perhaps apart, and a
+//     SlidingWindow fails while the server of either is away. A server that is added or removed moves most keys,
+//     which then start anew.
 //   - A time to live is in whole seconds and may end one early: items get up to two seconds more.
 //
 // # The client
