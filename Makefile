@@ -4,8 +4,7 @@ SHELL := bash
 export GOWORK := off
 
 FUZZTIME ?= 20s
-BENCH ?= .
-BENCHTIME ?= 1s
+ROUNDS ?= 6
 
 .PHONY: test
 test: ## run every module's tests, with the race detector
@@ -24,10 +23,12 @@ fuzz: ## run every fuzz target for FUZZTIME (20s)
 	@.ci/fuzz $(FUZZTIME)
 
 .PHONY: bench
-bench: ## run the benchmarks that match BENCH (.) for BENCHTIME (1s) each
-	@if [ -f benchmarks/go.mod ]; then cd benchmarks; \
-	else echo "There is no benchmarks module: running the root module's own benchmarks."; fi; \
-	go test -run='^$$' -bench='$(BENCH)' -benchtime=$(BENCHTIME) -benchmem ./...
+bench: ## measure everything beside its rivals, for ROUNDS (6) rounds; benchmarks/METHOD.md tells how
+	@ROUNDS=$(ROUNDS) benchmarks/run
+
+.PHONY: bench-check
+bench-check: ## fail if a hot path allocates more than it did, or takes several times as long
+	@cd benchmarks && go run ./guard
 
 .PHONY: tidy
 tidy: ## go mod tidy in every module: a requirement of the root is one of all the others
@@ -40,4 +41,4 @@ work: ## write go.work with every module, for editors; git ignores it
 
 .PHONY: help
 help: ## list these targets
-	@sed -n 's/^\([a-z]*\): ## /  make \1	/p' Makefile | expand -t 20
+	@sed -n 's/^\([a-z-]*\): ## /  make \1	/p' Makefile | expand -t 20

@@ -7,6 +7,7 @@ replace (
 	github.com/httplimit/httplimit/adapters/echo => ../adapters/echo
 	github.com/httplimit/httplimit/adapters/fiber => ../adapters/fiber
 	github.com/httplimit/httplimit/adapters/gin => ../adapters/gin
+	github.com/httplimit/httplimit/limiter/memcachestore => ../limiter/memcachestore
 	github.com/httplimit/httplimit/limiter/redisstore => ../limiter/redisstore
 )
 
@@ -23,6 +24,7 @@ require (
 	github.com/httplimit/httplimit/adapters/echo v0.0.0-00010101000000-000000000000
 	github.com/httplimit/httplimit/adapters/fiber v0.0.0-00010101000000-000000000000
 	github.com/httplimit/httplimit/adapters/gin v0.0.0-00010101000000-000000000000
+	github.com/httplimit/httplimit/limiter/memcachestore v0.0.0
 	github.com/httplimit/httplimit/limiter/redisstore v0.0.0
 	github.com/labstack/echo/v4 v4.15.4
 	github.com/redis/go-redis/v9 v9.19.0

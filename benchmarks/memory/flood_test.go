@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +21,8 @@ const (
 // BenchmarkFlood takes floodKeys new keys from one goroutine; run it with -benchtime=1x, as one flood is one iteration.
 //
 //	ns/op      time for each new key, in a flood of its own
-//	worst-ns   the longest that one of them took, in a flood of its own
+//	allocs/key what it allocates meanwhile
+//	worst-ns   the longest that one of them took: the median of three floods
 //	heap-B/key what the limiter keeps of each of heapKeys keys
 //	after-B/key what it keeps of each of floodKeys keys a few windows after they have expired
 //
@@ -35,8 +37,12 @@ func BenchmarkFlood(b *testing.B) {
 		b.Run("limiter="+s.Name, func(b *testing.B) {
 			for b.Loop() {
 				f := flood{b, s, keys}
-				b.ReportMetric(f.pace(), "ns/op")
-				b.ReportMetric(f.worst(), "worst-ns")
+				pace, allocations := f.pace()
+				b.ReportMetric(pace, "ns/op")
+				b.ReportMetric(allocations, "allocs/key")
+				worst := []float64{f.worst(), f.worst(), f.worst()}
+				slices.Sort(worst)
+				b.ReportMetric(worst[1], "worst-ns")
 				b.ReportMetric(f.heap(), "heap-B/key")
 				b.ReportMetric(f.after(), "after-B/key")
 			}
@@ -65,14 +71,19 @@ func (f flood) check(allowed bool, err error) {
 	}
 }
 
-// pace tells the nanoseconds for each new key.
-func (f flood) pace() float64 {
+// pace tells the nanoseconds and allocations for each new key.
+func (f flood) pace() (nanoseconds, allocations float64) {
 	take := f.open(time.Hour)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	began := time.Now()
 	for _, key := range f.keys {
 		f.check(take(key))
 	}
-	return float64(time.Since(began)) / float64(len(f.keys))
+	took := time.Since(began)
+	runtime.ReadMemStats(&after)
+	n := float64(len(f.keys))
+	return float64(took) / n, float64(after.Mallocs-before.Mallocs) / n
 }
 
 // worst tells the nanoseconds of the longest operation.

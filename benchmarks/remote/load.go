@@ -16,13 +16,18 @@ import (
 type load struct {
 	callers int
 	offered int // decisions a second, of all callers together; 0: each asks again as soon as it has its answer
-	refused bool
+	// together has all callers ask at the same moments, evenly apart; else each asks at random.
+	together bool
+	refused  bool
 }
 
 func (l load) String() string {
 	offered, answer := "max", "allowed"
 	if l.offered > 0 {
-		offered = strconv.Itoa(l.offered)
+		offered = strconv.Itoa(l.offered) + "/arrivals=random"
+		if l.together {
+			offered = strconv.Itoa(l.offered) + "/arrivals=together"
+		}
 	}
 	if l.refused {
 		answer = "refused"
@@ -35,17 +40,21 @@ type sample struct {
 	decisions      int64
 	took           time.Duration
 	server, client time.Duration // CPU time
-	commands       int64         // that a Redis server ran, those inside scripts too
+	commands       int64         // that a Redis server ran, those inside scripts too; memcached does not tell
 	latencies      histogram
 }
 
 // String is what go test -bench prints behind the name.
 func (s *sample) String() string {
 	each := func(d time.Duration) float64 { return float64(d) / float64(s.decisions) }
-	return fmt.Sprintf("%d\t%.0f ns/op\t%.0f decisions/s\t%d p50-ns\t%d p99-ns\t%.0f server-ns/op\t%.0f client-ns/op\t%.0f cpu-ns/op\t%.3f commands/op",
+	line := fmt.Sprintf("%d\t%.0f ns/op\t%.0f decisions/s\t%d p50-ns\t%d p99-ns\t%.0f server-ns/op\t%.0f client-ns/op\t%.0f cpu-ns/op",
 		s.decisions, each(s.took), float64(s.decisions)/s.took.Seconds(),
 		s.latencies.quantile(0.5), s.latencies.quantile(0.99),
-		each(s.server), each(s.client), each(s.server+s.client), float64(s.commands)/float64(s.decisions))
+		each(s.server), each(s.client), each(s.server+s.client))
+	if s.commands > 0 {
+		line += fmt.Sprintf("\t%.3f commands/op", float64(s.commands)/float64(s.decisions))
+	}
+	return line
 }
 
 // run keeps callers busy for a while and returns what they saw. An answer that is wrong is an error.
@@ -62,7 +71,7 @@ func (l load) run(session func() take, keys []string, d time.Duration) (*sample,
 	time.AfterFunc(d, func() { stop.Store(true) })
 	for range l.callers {
 		wait.Go(func() {
-			c := caller{take: session(), keys: keys, want: !l.refused}
+			c := caller{take: session(), keys: keys, want: !l.refused, together: l.together, due: began}
 			if l.offered > 0 {
 				c.gap = time.Duration(l.callers) * time.Second / time.Duration(l.offered)
 			}
@@ -84,22 +93,20 @@ type caller struct {
 	take      take
 	keys      []string
 	want      bool
-	gap       time.Duration // between two decisions, on average
+	gap       time.Duration // between two decisions, on average; 0: none
+	together  bool          // the gaps are all alike
+	due       time.Time     // for the next decision
 	decisions int64
 	latencies histogram
 }
 
 func (c *caller) ask(stop *atomic.Bool, end time.Time) error {
 	ctx := context.Background()
-	due := time.Now()
-	for before := due; !stop.Load(); {
+	for before := time.Now(); !stop.Load(); {
 		if c.gap > 0 {
-			// As many clients together ask: at random, and not less because the one before had to wait.
-			due = due.Add(time.Duration(rand.ExpFloat64() * float64(c.gap)))
-			if due.After(end) {
+			if c.pause(); c.due.After(end) {
 				return nil
 			}
-			time.Sleep(time.Until(due))
 			before = time.Now()
 		}
 		key := c.keys[rand.IntN(len(c.keys))]
@@ -113,6 +120,16 @@ func (c *caller) ask(stop *atomic.Bool, end time.Time) error {
 		before = after
 	}
 	return nil
+}
+
+// pause waits until the next decision is due. It is due whether the one before had to wait or not.
+func (c *caller) pause() {
+	gap := c.gap
+	if !c.together {
+		gap = time.Duration(rand.ExpFloat64() * float64(gap))
+	}
+	c.due = c.due.Add(gap)
+	time.Sleep(time.Until(c.due))
 }
 
 // ownCPU is what this process has used so far.

@@ -67,7 +67,9 @@ func backends() []backend {
 			{callers: 64},
 			{callers: 256},
 			{callers: 64, offered: 20_000},
+			{callers: 64, offered: 20_000, together: true},
 			{callers: 64, offered: 50_000},
+			{callers: 64, offered: 50_000, together: true},
 			{callers: 64, refused: true},
 		}},
 		{"memcached", startMemcached, memcachedSubjects(), []load{

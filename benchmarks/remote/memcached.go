@@ -7,11 +7,14 @@ import (
 	"time"
 
 	"github.com/bradfitz/gomemcache/memcache"
+	"github.com/httplimit/httplimit/limiter/memcachestore"
 )
 
 func memcachedSubjects() []subject {
 	return []subject{
 		{"none", none},
+		{"httplimit", httplimitMemcached},
+		{"httplimit-nocache", httplimitMemcachedNoCache},
 		{"get+incr", getIncr},
 	}
 }
@@ -20,6 +23,25 @@ func newMemcache(addr string) *memcache.Client {
 	client := memcache.New(addr)
 	client.MaxIdleConns, client.Timeout = 64, patience
 	return client
+}
+
+func httplimitMemcached(addr string, limit int64, window time.Duration) (*opened, error) {
+	return httplimitMemcachedStore(addr, limit, window, memcachestore.Config{})
+}
+
+// httplimitMemcachedNoCache asks the server for every refusal.
+func httplimitMemcachedNoCache(addr string, limit int64, window time.Duration) (*opened, error) {
+	return httplimitMemcachedStore(addr, limit, window, memcachestore.Config{DenyCache: -1})
+}
+
+func httplimitMemcachedStore(addr string, limit int64, window time.Duration, cfg memcachestore.Config) (*opened, error) {
+	client := newMemcache(addr)
+	cfg.Timeout = patience
+	store, err := memcachestore.New(client, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &opened{session: charging(store, limit, window), close: func() { _ = client.Close() }}, nil
 }
 
 // getIncr is the least that a sliding window over two counters takes, as the originals of this design do it: read both,

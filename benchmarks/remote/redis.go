@@ -64,7 +64,7 @@ func httplimitNoCache(addr string, limit int64, window time.Duration) (*opened, 
 }
 
 // patience is longer than this machine ever stands still; a decision that fails ends the measurement.
-const patience = 2 * time.Second
+const patience = time.Second
 
 func httplimitStore(addr string, limit int64, window time.Duration, cfg redisstore.Config) (*opened, error) {
 	client := newClient(addr)

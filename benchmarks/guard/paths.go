@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/httplimit/httplimit/benchmarks/web"
+	"github.com/httplimit/httplimit/benchmarks/workload"
+)
+
+// plenty is a limit that is never reached.
+const plenty = 1_000_000_000
+
+func hotPaths() []path {
+	paths := []path{
+		{"memory: Take, allowed", 0, takeOne(plenty)},
+		{"memory: Take, refused", 0, takeOne(1)},
+		{"memory: Take of three charges", 0, takeThree},
+		{"memory: Take, new key", 0, takeNew},
+		{"memory: Limiter.Allow", 1, allow},
+		{"deny cache: Take, refused", 0, takeCached},
+		{"net-http: three rules", 2, serveRules(nil)},
+		{"net-http: three rules, one with CountStatus", 17, serveRules(countStatus)},
+		{"net-http: three rules, Expose", 6, serveRules(expose)},
+	}
+	for _, f := range frameworks() {
+		for i, key := range web.Keys() {
+			paths = append(paths,
+				path{fmt.Sprintf("%s: key=%s, allowed", f.name, key), f.allowed[i], serve(f.name, key, plenty)},
+				path{fmt.Sprintf("%s: key=%s, refused", f.name, key), f.refused[i], serve(f.name, key, 1)})
+		}
+	}
+	return paths
+}
+
+// framework is what a request allocates more or less, for each of web.Keys.
+type framework struct {
+	name             string
+	allowed, refused [4]int
+}
+
+func frameworks() []framework {
+	return []framework{
+		{"net-http", [4]int{2, 2, 3, 3}, [4]int{3, 3, 4, 4}},
+		{"gin", [4]int{2, 2, 3, 3}, [4]int{4, 4, 5, 5}},
+		{"echo", [4]int{3, 3, 4, 4}, [4]int{12, 12, 13, 13}},
+		{"fiber", [4]int{2, 3, 3, 4}, [4]int{4, 5, 5, 6}},
+	}
+}
+
+// serve is a request through a framework, of a client who has been there before.
+func serve(framework string, key web.Key, limit int64) func() (operation, error) {
+	return func() (operation, error) {
+		for _, s := range web.Subjects() {
+			if s.Framework != framework || s.Name != web.Own {
+				continue
+			}
+			open, err := s.Open(web.Setup{Key: key, Limit: limit, Window: workload.Window})
+			if err != nil {
+				return nil, err
+			}
+			serve, want := open(), http.StatusOK
+			if limit == 1 {
+				serve(0)
+				want = http.StatusTooManyRequests
+			}
+			return func() error { return same(serve(0), want) }, nil
+		}
+		return nil, fmt.Errorf("there is no framework %q", framework)
+	}
+}
+
+func same(status, want int) error {
+	if status != want {
+		return fmt.Errorf("the status is %d, want %d", status, want)
+	}
+	return nil
+}

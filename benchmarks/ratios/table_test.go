@@ -1,0 +1,40 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTable(t *testing.T) {
+	const lines = `goos: linux
+BenchmarkWeb/key=address/limiter=none         	 2000	 10 ns/op	 0 allocs/op
+BenchmarkWeb/key=address/limiter=httplimit    	 2000	 90 ns/op	 2 allocs/op
+BenchmarkWeb/key=address/limiter=httplimit    	 2000	110 ns/op	 2 allocs/op
+BenchmarkWeb/key=address/limiter=httplimit    	 2000	400 ns/op	 2 allocs/op
+BenchmarkWeb/key=address/limiter=slow         	 2000	610 ns/op	 9 allocs/op
+BenchmarkWeb/key=address/limiter=good         	 2000	210 ns/op	 0 allocs/op
+BenchmarkWeb/key=address/limiter=good-2       	 2000	 90 ns/op	 0 allocs/op
+BenchmarkRemote/callers=1/limiter=evalsha-2   	 2000	 60 decisions/s
+BenchmarkRemote/callers=1/limiter=httplimit-2 	 2000	 50 decisions/s
+BenchmarkRemote/callers=1/limiter=other-2     	 2000	 40 decisions/s
+ok  	 some/package
+`
+	f := make(figures)
+	if err := f.read(strings.NewReader(lines)); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for _, table := range tables {
+		table.write(&out, f)
+	}
+	for _, want := range []string{
+		"| key=address threads=1 | 100 | good 200 | 2.00 | slow 600 |",
+		"| key=address threads=2 |  | good 90 |  |  |",
+		"| key=address threads=1 | 2 | good 0 |  | slow 9 |",
+		"| callers=1 threads=2 | 50 | other 40 | 1.25 | evalsha 60 |",
+	} {
+		if !strings.Contains(out.String(), want+"\n") {
+			t.Errorf("the row is missing: %s\ngot %s", want, out.String())
+		}
+	}
+}
