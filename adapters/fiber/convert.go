@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
 )
 
 // From returns the Fiber context of a request that a KeyFunc, LimitFunc, Cost or When was called with, and whether there
@@ -27,7 +28,7 @@ func convert(c *fiber.Ctx, remoteAddr string) *http.Request {
 		Proto:         string(from.Protocol()),
 		Header:        fields(from),
 		Body:          http.NoBody,
-		ContentLength: max(-1, int64(from.ContentLength())),
+		ContentLength: bodyLength(from),
 		Host:          string(c.Context().Host()),
 		RemoteAddr:    remoteAddr,
 		TLS:           c.Context().TLSConnectionState(),
@@ -35,6 +36,16 @@ func convert(c *fiber.Ctx, remoteAddr string) *http.Request {
 	r.ProtoMajor, r.ProtoMinor, _ = http.ParseHTTPVersion(r.Proto)
 	r.URL = target(c, r.RequestURI)
 	return r.WithContext(context.WithValue(c.UserContext(), contextKey{}, c))
+}
+
+// bodyLength is -1 for a chunked body. Where no field tells of a body, which is -2 to fasthttp, there is none.
+func bodyLength(header *fasthttp.RequestHeader) int64 {
+	const untold = -2
+	length := header.ContentLength()
+	if length == untold {
+		return 0
+	}
+	return int64(length)
 }
 
 // target reads the request target as net/http does. Where that would have refused it, fasthttp's reading stands.

@@ -94,6 +94,31 @@ func TestRequestInTheFormOfNetHTTP(t *testing.T) {
 	}
 }
 
+func TestBodyLength(t *testing.T) {
+	var got int64
+	key := httplimit.KeyFunc(func(r *http.Request) (string, error) { got = r.ContentLength; return "", nil })
+	app := newApp()
+	app.Use(fiberlimit.New(limit(t, nil, httplimit.Rule{Name: "r", Key: key})))
+	address := listen(t, app, "tcp", "127.0.0.1:0").String()
+	for name, tt := range map[string]struct {
+		request string
+		want    int64
+	}{
+		"GET":                 {"GET / HTTP/1.1\nHost: x\nConnection: close\n\n", 0},
+		"POST without a body": {"POST / HTTP/1.1\nHost: x\nConnection: close\n\n", 0},
+		"length":              {"POST / HTTP/1.1\nHost: x\nConnection: close\nContent-Length: 2\n\nhi", 2},
+		"chunked":             {"POST / HTTP/1.1\nHost: x\nConnection: close\nTransfer-Encoding: chunked\n\n2\nhi\n0\n\n", -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got = -9
+			raw(t, "tcp", address, tt.request)
+			if got != tt.want {
+				t.Errorf("got %d, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestTargetThatNetHTTPRefuses(t *testing.T) {
 	var path string
 	key := httplimit.KeyFunc(func(r *http.Request) (string, error) { path = r.URL.Path; return "", nil })
