@@ -1,0 +1,62 @@
+package frameworks_test
+
+import (
+	"fmt"
+	"net"
+	"testing"
+
+	"github.com/httplimit/httplimit"
+	echolimit "github.com/httplimit/httplimit/adapters/echo"
+	"github.com/labstack/echo/v4"
+)
+
+// serveEcho has Echo itself find clients in X-Forwarded-For, from every private peer.
+func serveEcho(t *testing.T, at net.Listener, a app) {
+	e := echo.New()
+	e.IPExtractor = echo.ExtractIPFromXFFHeader()
+	e.Use(func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) (err error) {
+			defer a.left()
+			defer func() {
+				if cause := recover(); cause != nil {
+					err = fmt.Errorf("recovered: %v", cause)
+				}
+			}()
+			return next(c)
+		}
+	})
+	e.Use(a.echo(a.around)...)
+	e.Any("/items/:id", func(c echo.Context) error {
+		return writeEcho(c, a.item(c.Request().Context(), c.Param("id")))
+	}, a.echo(a.onRoute)...)
+	e.Any("/open", func(c echo.Context) error { open(c.Response(), c.Request()); return nil })
+	e.Any("/events", func(c echo.Context) error { a.sendEvents(c.Response(), c.Request()); return nil })
+	e.Any("/ws", func(c echo.Context) error { sendBack(c.Response(), c.Request()); return nil })
+	serveHandler(t, at, e)
+}
+
+func (a app) echo(ms []*httplimit.Middleware) []echo.MiddlewareFunc {
+	var cfg echolimit.Config
+	if a.deny {
+		cfg.OnDeny = func(c echo.Context, d httplimit.Denial) error { return c.String(d.Status, denied(d)) }
+	}
+	layers := make([]echo.MiddlewareFunc, len(ms))
+	for i, m := range ms {
+		layers[i] = echolimit.New(m, cfg)
+	}
+	return layers
+}
+
+func writeEcho(c echo.Context, y reply) error {
+	switch {
+	case y.err != nil && y.status == 0:
+		return y.err
+	case y.err != nil:
+		return echo.NewHTTPError(y.status, "sorry").SetInternal(y.err)
+	case y.body == "" && y.status != 0:
+		return c.NoContent(y.status)
+	case y.status != 0:
+		return c.String(y.status, y.body)
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+// Package frameworks_test runs one table of cases through net/http, chi, Gin, Echo, Fiber and a router that is made up
+// here, over real sockets: the answers, and what the store was asked, are the same everywhere. See exceptions for what
+// a framework does its own way.
+package frameworks_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/httplimit/httplimit"
+)
+
+// framework serves apps as its users would write them.
+type framework struct {
+	name  string
+	serve func(t *testing.T, at net.Listener, a app)
+	// seesLeaving: the context of a request ends when the client leaves.
+	seesLeaving bool
+	// streams: there are /events and /ws.
+	streams bool
+}
+
+func frameworks() []framework {
+	return []framework{
+		{"net/http", serveNetHTTP, true, true},
+		{"chi", serveChi, true, true},
+		{"Gin", serveGin, true, true},
+		{"Echo", serveEcho, true, true},
+		{"Fiber", serveFiber, false, true},
+		{"toy", serveToy, false, false},
+	}
+}
+
+// app is what every framework has to serve, for all methods:
+//
+//	/items/{id}  by item, below onRoute
+//	/open        "open"
+//	/events      the strings that events sends, each flushed at once
+//	/ws          a WebSocket that sends back what it gets
+//
+// Around all of it lie, from the outside in: left, a layer that makes a panic a 500, and the Middlewares.
+type app struct {
+	around, onRoute []*httplimit.Middleware
+	item            handler
+	events          func(ctx context.Context, send func(string))
+	deny            bool   // refusals are answered by the framework's own OnDeny, with denied
+	streamBodies    bool   // handlers run before the body is read, where that is a matter of configuration
+	left            func() // called when a request has gone through
+}
+
+// handler answers /items/{id}.
+type handler func(ctx context.Context, id string) reply
+
+// reply is what a handler does in the terms of its framework: it writes an answer or, with err, fails. A failure has the
+// status if it is not 0.
+type reply struct {
+	status int // 0 without err: nothing is written
+	body   string
+	err    error
+}
+
+var errHandler = errors.New("no such luck")
+
+// byID does what the id says: "401" writes this status, "fail-403" fails with it, "fail" fails without a status, "panic"
+// panics, and all else is a plain answer.
+func byID(_ context.Context, id string) reply {
+	if failed, ok := strings.CutPrefix(id, "fail"); ok {
+		status, _ := strconv.Atoi(strings.TrimPrefix(failed, "-"))
+		return reply{status: status, err: errHandler}
+	}
+	if id == "panic" {
+		panic(errHandler)
+	}
+	if status, err := strconv.Atoi(id); err == nil && status >= 200 {
+		return reply{status: status}
+	}
+	return reply{status: http.StatusOK, body: "item " + id}
+}
+
+// denied is the body that OnDeny writes.
+func denied(d httplimit.Denial) string {
+	names := make([]string, len(d.Rules))
+	for i, v := range d.Rules {
+		names[i] = v.Rule
+	}
+	return "slow down: " + strings.Join(names, " ")
+}
