@@ -128,16 +128,59 @@ func TestSettledMatchesResetAfter(t *testing.T) {
 	}
 }
 
+// TestCompactKeepsLogs: the entries that are left of many logs move together, and stay in order.
+func TestCompactKeepsLogs(t *testing.T) {
+	l := limiter.Limit{Requests: 1000, Window: time.Second, Algorithm: limiter.SlidingLog}
+	sh := newShard(t, l)
+	const begun, logs, stay = 1_800_000_000_000, 100, 5
+	for ms := range int64(10) {
+		for i := range uint64(logs) {
+			if i < stay || ms < 5 {
+				spendOn(sh, l, i<<56|testHash>>8, begun+ms, 1+ms)
+			}
+		}
+	}
+	for i := range uint64(stay) {
+		spendOn(sh, l, i<<56|testHash>>8, begun+500, 7)
+	}
+	now := sh.stripe.time(begun + 1005)
+	sh.sweep(now, false)
+	if got, want := sh.entries.live, stay*5; got != want || len(sh.entries.nodes) != 2*want || sh.table.budget.used.Load() != int64(want) {
+		t.Fatalf("got %d entries in %d words, %d of the budget, want %d, packed", got, len(sh.entries.nodes), sh.table.budget.used.Load(), want)
+	}
+	for i := range uint64(stay) {
+		n, found := sh.find(i<<56 | testHash>>8)
+		if !found {
+			t.Fatalf("log %d is gone", i)
+		}
+		var u limiter.Usage
+		sh.loadLog(&u, n, now, &sh.stripe.log)
+		// 7, 8, 9, 10 units of 6 to 9 ms after the beginning, then 7.
+		for nth, want := range map[int64]int64{1: 6, 7: 6, 8: 7, 15: 7, 16: 8, 25: 9, 34: 9, 35: 500, 41: 500} {
+			if got := u.Log.TakenAt(nth) - begun; got != want {
+				t.Errorf("log %d: got unit %d taken after %d ms, want %d", i, nth, got, want)
+			}
+		}
+		if u.Current != 41 {
+			t.Errorf("log %d: got %d units, want 41", i, u.Current)
+		}
+	}
+}
+
 const testHash = 0x123456789abcde << 8
 
-// spend takes cost from the one counter of sh and returns how long it needs to reset, in milliseconds.
+// spend takes cost from the counter of testHash and returns how long it needs to reset, in milliseconds.
 func spend(sh *shard, l limiter.Limit, now, cost int64) int64 {
+	return spendOn(sh, l, testHash, now, cost)
+}
+
+func spendOn(sh *shard, l limiter.Limit, hash uint64, now, cost int64) int64 {
 	now = sh.stripe.time(now)
-	n, found := sh.lookUp(testHash, now)
+	n, found := sh.lookUp(hash, now)
 	c := limiter.Charge{Limit: l, Cost: cost, Mode: limiter.Force}
 	var u limiter.Usage
-	sh.load(&u, &l, testHash, n, found, now, &sh.stripe.log)
+	sh.load(&u, &l, hash, n, found, now, &sh.stripe.log)
 	u.Judge(&c)
-	sh.save(testHash, n, found, &u, &c)
+	sh.save(hash, n, found, &u, &c)
 	return int64(c.ResetAfter / time.Millisecond)
 }

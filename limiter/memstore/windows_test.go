@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,9 +22,9 @@ func TestWindowTagsNeverReturn(t *testing.T) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%v/windows=%d/step=%d", algorithm, windows, step), func(t *testing.T) {
-					store := newStore(t, 1) // one stripe, so that the neighbour is one
+					store := newStore(t, 16) // one stripe, so that the neighbour is one
 					advance := memstore.StopClock(store)
-					l := limiter.Limit{Requests: 5, Window: 10 * time.Millisecond, Algorithm: algorithm}
+					l := limiter.Limit{Requests: 5, Window: time.Millisecond, Algorithm: algorithm}
 					spend(t, store, "key", l, 5)
 					for passed := 0; passed < windows; {
 						next := min(step, windows-passed)
@@ -67,6 +68,41 @@ func TestManyWindows(t *testing.T) {
 	for _, l := range limits[64:] {
 		if c := spend(t, store, "key", l, 1); c.Current != 0 {
 			t.Errorf("%v: got %d units before the first, want none", l, c.Current)
+		}
+	}
+}
+
+// TestTablesDroppedUnderLoad: who has looked up a table that is dropped before the stripe's lock is free must look
+// again, or counts would go into a table that nobody finds, or into another one.
+func TestTablesDroppedUnderLoad(t *testing.T) {
+	const callers, windows, limit = 8, 66, 3
+	store := newStore(t, 0)
+	advance := memstore.StopClock(store)
+	type window struct{ length, number int64 }
+	var mu sync.Mutex
+	allowed := map[window]int{}
+	var done sync.WaitGroup
+	for caller := range callers {
+		done.Go(func() {
+			for i := range 4000 {
+				length := int64(100 + (i*7+caller%2)%windows)
+				c := one("key", limiter.Limit{Requests: limit, Window: time.Duration(length) * time.Millisecond, Algorithm: limiter.FixedWindow}, 1)
+				taken, err := store.Take(context.Background(), c[:])
+				if err == nil && taken {
+					mu.Lock()
+					allowed[window{length, c[0].At / length}]++
+					mu.Unlock()
+				}
+				if i%5 == 0 {
+					advance(20 * time.Millisecond)
+				}
+			}
+		})
+	}
+	done.Wait()
+	for w, n := range allowed {
+		if n > limit {
+			t.Errorf("window %d of %d ms: got %d let in, want at most %d", w.number, w.length, n, limit)
 		}
 	}
 }
