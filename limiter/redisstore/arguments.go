@@ -1,6 +1,10 @@
 package redisstore
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/httplimit/httplimit/limiter"
+)
 
 // arguments writes a call of the script as script/head.lua describes it.
 func arguments(name, which string, batches []*batch, hint int64) []any {
@@ -8,48 +12,39 @@ func arguments(name, which string, batches []*batch, hint int64) []any {
 	for _, b := range batches {
 		keys += len(b.keys)
 	}
-	args := make([]any, 0, 3+keys+16+2*len(batches))
+	args := make([]any, 0, keys+16)
 	args = append(args, name, which, keys)
 	for _, b := range batches {
 		for _, key := range b.keys {
 			args = append(args, key)
 		}
 	}
-	shapes, runs := group(batches)
-	args = append(args, hint, len(shapes))
-	for _, b := range shapes {
-		args = appendShape(args, b)
-	}
-	for _, r := range runs {
-		args = append(args, r.shape, r.length)
+	args = append(args, hint)
+	for len(batches) > 0 {
+		asks := batches[0].asks
+		length := 1
+		for length < len(batches) && slices.Equal(batches[length].asks, asks) {
+			length++
+		}
+		args = append(args, length)
+		if usual(asks) {
+			l := &asks[0].limit
+			args = append(args, 0, uint8(l.Algorithm), l.WindowMillis(), l.Requests, asks[0].cost)
+		} else {
+			args = appendShape(args, batches[0])
+		}
+		batches = batches[length:]
 	}
 	return args
 }
 
-// run is a number of batches in a row that have one shape.
-type run struct{ shape, length int }
-
-// maxShapesCompared bounds the search for an equal shape. Services have a few routes with limits of their own; where
-// every batch differs, longer arguments cost less than comparing all.
-const maxShapesCompared = 16
-
-// group finds the batches that ask the same. shapes holds the first of each kind; runs count them from 1.
-func group(batches []*batch) (shapes []*batch, runs []run) {
-	shapes = make([]*batch, 0, 4)
-	runs = make([]run, 0, 4)
-	for _, b := range batches {
-		if last := len(runs) - 1; last >= 0 && slices.Equal(shapes[runs[last].shape-1].asks, b.asks) {
-			runs[last].length++
-			continue
-		}
-		shape := 1 + slices.IndexFunc(shapes[:min(len(shapes), maxShapesCompared)], func(s *batch) bool { return slices.Equal(s.asks, b.asks) })
-		if shape == 0 {
-			shapes = append(shapes, b)
-			shape = len(shapes)
-		}
-		runs = append(runs, run{shape, 1})
+// usual tells whether a batch is of the kind for which the script has straight code: one enforced charge on a window.
+func usual(asks []ask) bool {
+	if len(asks) != 1 || asks[0].mode != limiter.Enforce || asks[0].cost <= 0 {
+		return false
 	}
-	return shapes, runs
+	a := asks[0].limit.Algorithm
+	return a == limiter.SlidingWindow || a == limiter.FixedWindow
 }
 
 func appendShape(args []any, b *batch) []any {

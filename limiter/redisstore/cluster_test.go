@@ -200,7 +200,7 @@ func refuseTwoSlots(_ context.Context, cmds []redis.Cmder) error {
 			}
 		}
 		if len(tags) > 1 {
-			return proto("CROSSSLOT Keys in request don't hash to the same slot")
+			return reply("CROSSSLOT Keys in request don't hash to the same slot")
 		}
 	}
 	return nil

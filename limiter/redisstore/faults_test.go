@@ -238,17 +238,17 @@ func TestRetriedOnlyIfNotExecuted(t *testing.T) {
 		err  error
 		want bool
 	}{
-		{proto("LOADING Redis is loading the dataset in memory"), true},
-		{proto("READONLY You can't write against a read only replica."), true},
-		{proto("CLUSTERDOWN The cluster is down"), true},
-		{proto("TRYAGAIN Multiple keys request during rehashing of slot"), true},
-		{proto("MASTERDOWN Link with MASTER is down"), true},
-		{proto("ERR max number of clients reached"), true},
+		{reply("LOADING Redis is loading the dataset in memory"), true},
+		{reply("READONLY You can't write against a read only replica."), true},
+		{reply("CLUSTERDOWN The cluster is down"), true},
+		{reply("TRYAGAIN Multiple keys request during rehashing of slot"), true},
+		{reply("MASTERDOWN Link with MASTER is down"), true},
+		{reply("ERR max number of clients reached"), true},
 		{&net.OpError{Op: "dial", Err: errors.New("connection refused")}, true},
 		{&net.OpError{Op: "read", Err: errors.New("connection reset by peer")}, false},
-		{proto("OOM command not allowed when used memory > 'maxmemory'."), false},
-		{proto("NOPERM this user has no permissions"), false},
-		{proto("BUSY Redis is busy running a script"), false},
+		{reply("OOM command not allowed when used memory > 'maxmemory'."), false},
+		{reply("NOPERM this user has no permissions"), false},
+		{reply("BUSY Redis is busy running a script"), false},
 		{io.EOF, false},
 	} {
 		t.Run(tc.err.Error(), func(t *testing.T) {
@@ -276,11 +276,10 @@ func TestRetriedOnlyIfNotExecuted(t *testing.T) {
 	}
 }
 
-// proto is an error reply of a server.
-type proto string
+// reply is an error reply of a server, of the type that go-redis has for them.
+func reply(text string) error { return like(redis.ErrNoScript, text) }
 
-func (p proto) Error() string { return string(p) }
-func (p proto) RedisError()   {}
+func like[T ~string](_ T, text string) T { return T(text) }
 
 func TestBreakerOpensAndCloses(t *testing.T) {
 	server := startFake(t)

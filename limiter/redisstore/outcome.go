@@ -18,8 +18,24 @@ type outcome struct {
 	err    error
 }
 
+// An outcome begins with a number: below 0 it is a fault, 0 or 1 whether the batch was taken, and from usualReply on it
+// is all that the usual way tells: plus 1 if taken, plus twice previous x 2^24 + current.
+const (
+	usualReply = 2
+	fieldBits  = 24
+)
+
 // taken tells whether the server spent the batch.
-func (o *outcome) taken() bool { return o.number(0) == 1 }
+func (o *outcome) taken() bool { return o.number(0)&1 == 1 }
+
+// held is what the key at a place held before the batch.
+func (o *outcome) held(place int) (first, second int64) {
+	if v := o.number(0); v >= usualReply {
+		counts := (v - usualReply) / 2
+		return counts & (1<<fieldBits - 1), counts >> fieldBits
+	}
+	return o.number(1 + 2*place), o.number(2 + 2*place)
+}
 
 // number is a value of the reply. Servers with other Lua versions write whole numbers as text.
 func (o *outcome) number(i int) int64 {
@@ -51,10 +67,7 @@ func split(reply any, batches []*batch, outcomes []outcome) error {
 			return errShortReply
 		}
 		o := outcome{at: at, values: values}
-		size := faultSize
-		if o.number(0) >= 0 {
-			size = b.replySize()
-		}
+		size := b.replySize(o.number(0))
 		if len(values) < size {
 			return errShortReply
 		}
@@ -64,8 +77,14 @@ func split(reply any, batches []*batch, outcomes []outcome) error {
 	return nil
 }
 
-// replySize is how many values the script answers to the batch.
-func (b *batch) replySize() int {
+// replySize is how many values the script answers to the batch, told by the first of them.
+func (b *batch) replySize(first int64) int {
+	switch {
+	case first < 0:
+		return faultSize
+	case first >= usualReply:
+		return 1
+	}
 	size := 1 + 2*len(b.keys)
 	for i := range b.asks {
 		if b.asks[i].limit.Algorithm == limiter.SlidingLog {
@@ -87,7 +106,7 @@ func (b *batch) read(charges []limiter.Charge) error {
 	b.usages = b.usages[:0]
 	for i := range charges {
 		if b.of[i] == len(b.usages) {
-			first, second := o.number(1+2*b.of[i]), o.number(2+2*b.of[i])
+			first, second := o.held(b.of[i])
 			b.usages = append(b.usages, b.usage(charges[i].Limit, first, second))
 		}
 	}

@@ -21,12 +21,12 @@ type script struct {
 }
 
 // loadScript joins the files in the order in which each uses what stands before it. Closures cost Lua more than a
-// decision does, so those that the usual batch can do without are made inside a function, when first needed.
+// decision does, so all that the usual batch can do without is inside a function.
 func loadScript() (script, error) {
 	var source strings.Builder
 	for _, part := range []string{
-		"head.lua", "usual.lua",
-		"\nlocal function general()\n", "windows.lua", "bucket.lua", "log.lua", "batch.lua", "\nend\n",
+		"head.lua",
+		"\nlocal function general()\n", "general.lua", "windows.lua", "bucket.lua", "log.lua", "batch.lua", "\nend\n",
 		"main.lua",
 	} {
 		if strings.HasSuffix(part, ".lua") {

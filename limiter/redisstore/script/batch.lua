@@ -101,4 +101,37 @@ local function decide(shape, place, value)
   end
 end
 
-return decide
+local function newcharge(kind, window, requests, cost, mode)
+  local number = floor(now / window)
+  return {
+    place = 1, kind = kind, window = window, requests = requests, cost = cost, mode = mode,
+    number = number, rest = window - now % window, word = number % TAGS * COUNTS,
+    -- A tag tells the window, unless the clock may have gone back by as many windows as there are tags.
+    sure = now + (TAGS - 1) * window >= hint,
+  }
+end
+
+-- The shape of a usual batch that the usual way cannot decide.
+local function single(kind, window, requests, cost)
+  local charge = newcharge(kind, window, requests, cost, ENFORCE)
+  return {keys = 1, first = {charge}, charge}
+end
+
+-- Reads a shape from the arguments that follow the cursor, and returns it and the cursor after it.
+local function readshape(cursor)
+  local function argument()
+    cursor = cursor + 1
+    return tonumber(ARGV[cursor])
+  end
+  local shape = {keys = argument(), first = {}}
+  for j = 1, argument() do
+    local place, kind, window, requests = argument(), argument(), argument(), argument()
+    local capacity, cost, mode, moment = argument(), argument(), argument(), argument()
+    local charge = newcharge(kind, window, requests, cost, mode)
+    charge.place, charge.capacity, charge.moment = place, capacity, moment
+    shape[j], shape.first[place] = charge, shape.first[place] or charge
+  end
+  return shape, cursor
+end
+
+return {decide = decide, single = single, readshape = readshape}

@@ -1,9 +1,4 @@
 
--- The keys of the batch under judgement, by their place in it: what they held before it, what it takes and what it
--- gives back. Buckets hold their debt as current. values is what was read of them before.
-local keys, values, stored, packed = {}, {}, {}, {}
-local current, previous, spent, back, backprevious = {}, {}, {}, {}, {}
-
 local function setwindows(key, charge, c, p)
   local value
   if c < FIELD and p < FIELD then
@@ -16,8 +11,8 @@ end
 
 -- How many windows ago a word with this tag was written: 0, 1, or -1 for in the future.
 local function age(key, charge, tag)
-  if tag == charge.tag then return 0 end
   local behind = (charge.number - tag) % TAGS
+  if behind == 0 and charge.sure then return 0 end
   if behind > 1 or call('PTTL', key) > 2 * charge.window then return -1 end
   return behind
 end
@@ -26,7 +21,7 @@ end
 local function unpackwindows(key, charge, value)
   if find(value, '^[1-9]%d*$') then
     local word = tonumber(value)
-    local tag = floor(word / (FIELD * FIELD))
+    local tag = floor(word / COUNTS)
     if tag >= TAGS then return nil end
     return age(key, charge, tag), word % FIELD, floor(word / FIELD) % FIELD
   end
