@@ -207,8 +207,11 @@ func (o *Outcome) stand() {
 	o.wire.standings(o.s.headers, o.standing, full, o.status != 0)
 }
 
+// Exposes tells whether Context is another one than the request's, so that the handler has to be given it.
+func (o *Outcome) Exposes() bool { return o.ledger != nil }
+
 // Context returns the context for the handler. With Config.Expose it carries what [From] and [Spend] need, also after
-// Settle; else it is the request's.
+// Settle; else it is the request's, see [Outcome.Exposes].
 func (o *Outcome) Context() context.Context {
 	if o.ledger == nil {
 		return o.ctx

@@ -103,7 +103,7 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 			o.refuse(w, r)
 			return
 		}
-		if o.ledger != nil {
+		if o.Exposes() {
 			r = r.WithContext(o.Context())
 		}
 		if o.counting() {

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"reflect"
 
 	"github.com/httplimit/httplimit"
 	"github.com/labstack/echo/v4"
@@ -75,8 +74,8 @@ func setFields(h http.Header, o *httplimit.Outcome) {
 
 func serve(next echo.HandlerFunc, c echo.Context, o *httplimit.Outcome) error {
 	ctx := c.Request().Context() // later handlers may give the request another one, and end it
-	if own := o.Context(); differs(own, ctx) {
-		c.SetRequest(c.Request().WithContext(own))
+	if o.Exposes() {
+		c.SetRequest(c.Request().WithContext(o.Context()))
 	}
 	var up *upgrade
 	if len(c.Request().Header["Upgrade"]) > 0 {
@@ -92,12 +91,6 @@ func serve(next echo.HandlerFunc, c echo.Context, o *httplimit.Outcome) error {
 	err := next(c)
 	status = statusOf(c.Response(), err, ctx)
 	return err
-}
-
-// differs tells whether the Outcome has a context of its own. That is a pointer; other contexts may be of types for
-// which == panics.
-func differs(own, ctx context.Context) bool {
-	return reflect.TypeOf(own).Kind() == reflect.Pointer && own != ctx
 }
 
 func statusOf(answer *echo.Response, err error, ctx context.Context) int {

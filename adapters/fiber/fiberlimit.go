@@ -8,7 +8,6 @@ package fiberlimit
 import (
 	"context"
 	"errors"
-	"reflect"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/httplimit/httplimit"
@@ -87,20 +86,14 @@ func refuse(c *fiber.Ctx, d httplimit.Denial) error {
 
 func serve(c *fiber.Ctx, o *httplimit.Outcome) error {
 	ctx := c.UserContext() // later handlers may set another one, and end it
-	if own := o.Context(); differs(own, ctx) {
-		c.SetUserContext(own)
+	if o.Exposes() {
+		c.SetUserContext(o.Context())
 	}
 	status := fiber.StatusInternalServerError // unless c.Next returns
 	defer func() { o.Settle(status) }()
 	err := c.Next()
 	status = statusOf(c, err, ctx)
 	return err
-}
-
-// differs tells whether the Outcome has a context of its own. That is a pointer; other contexts may be of types for
-// which == panics.
-func differs(own, ctx context.Context) bool {
-	return reflect.TypeOf(own).Kind() == reflect.Pointer && own != ctx
 }
 
 func statusOf(c *fiber.Ctx, err error, ctx context.Context) int {

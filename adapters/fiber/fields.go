@@ -1,8 +1,11 @@
 package fiberlimit
 
 import (
+	"bytes"
 	"net/http"
+	"strings"
 
+	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 )
 
@@ -12,10 +15,26 @@ func plain(header *fasthttp.RequestHeader, spelled bool) bool {
 	return !spelled && !mayHaveTrailers(header)
 }
 
-// mayHaveTrailers tells whether the body may have been chunked. fasthttp's length is then -1, or 0 if it was empty.
+// mayHaveTrailers tells whether the body may have been chunked. fasthttp's length is then -1, or 0 if it was empty, as
+// it is for every GET; and of an empty body the field that told so is left in the raw head only.
 func mayHaveTrailers(header *fasthttp.RequestHeader) bool {
 	length := header.ContentLength()
-	return length == -1 || length == 0
+	return length == -1 || length == 0 && hasLine(header.RawHeaders(), fiber.HeaderTransferEncoding)
+}
+
+// hasLine tells whether a line of the head begins with that name, in any case.
+func hasLine(head []byte, name string) bool {
+	for len(head) >= len(name) {
+		if strings.EqualFold(string(head[:len(name)]), name) {
+			return true
+		}
+		end := bytes.IndexByte(head, '\n')
+		if end < 0 {
+			return false
+		}
+		head = head[end+1:]
+	}
+	return false
 }
 
 // fields returns a copy of the fields, as net/http has them: names in canonical form, Host left out, and trailers too.

@@ -111,9 +111,9 @@ func TestBodyLength(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got = -9
-			raw(t, "tcp", address, tt.request)
+			answer := raw(t, "tcp", address, tt.request)
 			if got != tt.want {
-				t.Errorf("got %d, want %d", got, tt.want)
+				t.Errorf("got %d, want %d; answer %q", got, tt.want, answer)
 			}
 		})
 	}

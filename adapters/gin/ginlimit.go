@@ -7,7 +7,6 @@ package ginlimit
 import (
 	"context"
 	"net/http"
-	"reflect"
 
 	"github.com/gin-gonic/gin"
 	"github.com/httplimit/httplimit"
@@ -71,8 +70,8 @@ func setFields(h http.Header, o *httplimit.Outcome) {
 
 func serve(c *gin.Context, o *httplimit.Outcome) {
 	ctx := c.Request.Context() // later handlers may give the request another one, and end it
-	if own := o.Context(); differs(own, ctx) {
-		c.Request = c.Request.WithContext(own)
+	if o.Exposes() {
+		c.Request = c.Request.WithContext(o.Context())
 	}
 	var up *upgrade
 	if len(c.Request.Header["Upgrade"]) > 0 {
@@ -87,12 +86,6 @@ func serve(c *gin.Context, o *httplimit.Outcome) {
 	}()
 	c.Next()
 	status = statusOf(c, ctx)
-}
-
-// differs tells whether the Outcome has a context of its own. That is a pointer; other contexts may be of types for
-// which == panics.
-func differs(own, ctx context.Context) bool {
-	return reflect.TypeOf(own).Kind() == reflect.Pointer && own != ctx
 }
 
 func statusOf(c *gin.Context, ctx context.Context) int {
