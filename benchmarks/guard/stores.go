@@ -41,7 +41,7 @@ func taking(store limiter.Store, want bool, charges ...limiter.Charge) operation
 	return func() error {
 		taken, err := store.Take(context.Background(), charges)
 		if err != nil || taken != want {
-			return fmt.Errorf("Take: got %v, %w, want %v", taken, err, want)
+			return fmt.Errorf("taken is %v (%w), want %v", taken, err, want)
 		}
 		return nil
 	}
@@ -70,7 +70,7 @@ func allow() (operation, error) {
 	return func() error {
 		d, err := l.Allow(context.Background(), "192.0.2.1")
 		if err != nil || !d.Allowed {
-			return fmt.Errorf("Allow: got %v, %w, want true", d.Allowed, err)
+			return fmt.Errorf("allowed is %v (%w), want true", d.Allowed, err)
 		}
 		return nil
 	}, err

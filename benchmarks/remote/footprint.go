@@ -25,7 +25,7 @@ func (o options) measureFootprints() error {
 	var faults []error
 	for _, s := range redisSubjects() {
 		name := "Footprint/server=redis/limiter=" + s.name
-		if s.name == "none" || s.name == "httplimit-nocache" || !o.only.MatchString(name) {
+		if s.answers != both || !o.only.MatchString(name) {
 			continue
 		}
 		line, err := measureFootprint(s)

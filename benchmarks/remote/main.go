@@ -86,7 +86,7 @@ func (o options) measureBackend(b backend) error {
 	for _, l := range b.loads {
 		for _, s := range b.subjects {
 			name := fmt.Sprintf("Remote/server=%s/%v/limiter=%s", b.name, l, s.name)
-			if l.refused && s.name == "none" || !o.only.MatchString(name) {
+			if !s.runs(l) || !o.only.MatchString(name) {
 				continue
 			}
 			m, err := o.measure(b, l, s)

@@ -12,10 +12,10 @@ import (
 
 func memcachedSubjects() []subject {
 	return []subject{
-		{"none", none},
-		{"httplimit", httplimitMemcached},
-		{"httplimit-nocache", httplimitMemcachedNoCache},
-		{"get+incr", getIncr},
+		{"none", none, allowed},
+		{"httplimit", httplimitMemcached, both},
+		{"httplimit-nocache", httplimitMemcachedNoCache, refused},
+		{"get+incr", getIncr, both},
 	}
 }
 

@@ -22,15 +22,15 @@ import (
 
 func redisSubjects() []subject {
 	return []subject{
-		{"none", none},
-		{"evalsha", evalsha},
-		{"httplimit", httplimit},
-		{"httplimit-nocache", httplimitNoCache},
-		{"redis_rate", redisRate},
-		{"rueidislimiter", rueidisLimiter},
-		{"ulule", ululeRedis},
-		{"throttled", throttledRedis},
-		{"httprate-redis", httprateRedis},
+		{"none", none, allowed},
+		{"evalsha", evalsha, both},
+		{"httplimit", httplimit, both},
+		{"httplimit-nocache", httplimitNoCache, refused},
+		{"redis_rate", redisRate, both},
+		{"rueidislimiter", rueidisLimiter, both},
+		{"ulule", ululeRedis, both},
+		{"throttled", throttledRedis, both},
+		{"httprate-redis", httprateRedis, both},
 	}
 }
 

@@ -10,6 +10,20 @@ type subject struct {
 	name string
 	// open makes a limiter that counts in the server at addr.
 	open func(addr string, limit int64, window time.Duration) (*opened, error)
+	// answers are what it is measured with; it allows everything, or differs from another only in refusals.
+	answers answers
+}
+
+type answers int
+
+const (
+	both answers = iota
+	allowed
+	refused
+)
+
+func (s subject) runs(l load) bool {
+	return s.answers == both || (s.answers == refused) == l.refused
 }
 
 type opened struct {
