@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// caller sends batches to the server through the client and repeats what is known not to have been executed.
+// caller sends batches to the server through the client.
 type caller struct {
 	client redis.UniversalClient
 	script script
@@ -26,31 +25,21 @@ type call struct {
 	cmd      once
 }
 
-const (
-	firstPause = 2 * time.Millisecond // a failover takes longer, a slot on its way not
-	lastPause  = 50 * time.Millisecond
-)
-
 // send has the batches decided and returns their outcomes, in their order. It ends when ctx does, if the client heeds
-// deadlines. A call whose outcome is unknown is never repeated.
+// deadlines. Nothing is sent twice, but for the source to a server that did not know the script.
 func (c *caller) send(ctx context.Context, batches []*batch) []outcome {
 	outcomes := make([]outcome, len(batches))
-	calls := c.calls(batches, outcomes)
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	for calls := c.calls(batches, outcomes); len(calls) > 0; {
 		c.exchange(ctx, calls)
-		wait := false
 		var again []call
 		for _, one := range calls {
 			if c.settle(&one) {
-				wait = wait || !redis.HasErrorPrefix(one.cmd.Err(), "NOSCRIPT")
 				again = append(again, one)
 			}
 		}
-		if len(again) == 0 || wait && !sleep(ctx, pause) {
-			return outcomes
-		}
 		calls = again
 	}
+	return outcomes
 }
 
 func (c *caller) calls(batches []*batch, outcomes []outcome) []call {
@@ -81,7 +70,7 @@ func (c *caller) exchange(ctx context.Context, calls []call) {
 	_, _ = pipe.Exec(ctx)
 }
 
-// settle fills in the outcomes of a call, and tells whether it is to be sent again.
+// settle fills in the outcomes of a call, and tells whether the server wants the source.
 func (c *caller) settle(one *call) (again bool) {
 	reply, err := one.cmd.Result()
 	if err == nil {
@@ -93,23 +82,10 @@ func (c *caller) settle(one *call) (again bool) {
 		return false
 	}
 	for i := range one.outcomes {
-		one.outcomes[i] = outcome{err: fmt.Errorf("redisstore: %w", err)}
+		one.outcomes[i] = outcome{err: fmt.Errorf("redisstore: %w", err), again: notExecuted(err)}
 	}
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
 		again, one.whole = !one.whole, true
-		return again
 	}
-	return notExecuted(err)
-}
-
-// sleep waits, and tells whether ctx goes on after that.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
+	return again
 }

@@ -44,9 +44,8 @@ type lane struct {
 	usual   time.Duration // how long trips took lately
 }
 
-// do has the batch decided and returns when its outcome is there, when ctx ends, or when the lane's timeout is over
-// since the batch's start. After an error the batch may still be on its way and must not be reused.
-func (l *lane) do(ctx context.Context, b *batch) error {
+// ride has the batch decided in one trip, its own or another's, and tells whether it may be worth another.
+func (l *lane) ride(ctx context.Context, b *batch) (again bool, err error) {
 	t, err := l.enter(b)
 	for err == nil {
 		if t != nil {
@@ -55,14 +54,14 @@ func (l *lane) do(ctx context.Context, b *batch) error {
 		select {
 		case t = <-b.wake:
 			if t == nil {
-				return b.outcome.err
+				return b.outcome.again, b.outcome.err
 			}
 		case <-ctx.Done():
 			l.leave(b)
 			err = ctx.Err()
 		}
 	}
-	return err
+	return false, err
 }
 
 // enter returns a trip for the caller to lead, or nil if it has to wait.

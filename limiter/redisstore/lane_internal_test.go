@@ -396,3 +396,84 @@ func TestBatchesAreReusedClean(t *testing.T) {
 		t.Errorf("a batch given back still holds %+v", b)
 	}
 }
+
+// refusal is an error reply of a server.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+func (r refusal) RedisError()   {}
+
+// moves makes the server say of a key, until the slot has moved, that it has to be asked again.
+func (b *bench) moves(key string, moved *atomic.Bool) {
+	send := b.send
+	b.send = func(ctx context.Context, batches []*batch) []outcome {
+		outcomes := send(ctx, batches)
+		for i, batch := range batches {
+			if batch.keys[0] == key && !moved.Load() {
+				outcomes[i] = outcome{err: refusal("TRYAGAIN Multiple keys request during rehashing of slot"), again: true}
+			}
+		}
+		return outcomes
+	}
+}
+
+func TestSlotOnTheMoveHoldsUpNobodyElse(t *testing.T) {
+	each(t, func(t *testing.T, inline bool) {
+		const trip = time.Millisecond / 2
+		b := newBench(inline, takes(trip))
+		b.breaker = storekit.NewBreaker(testTimeout)
+		var moved atomic.Bool
+		b.moves("moving", &moved)
+		start := b.clock.Now()
+		var others, moving sync.WaitGroup
+		for i := range 100 {
+			moving.Go(func() {
+				if err := b.ask(t.Context(), "moving"); err != nil {
+					t.Error(err)
+				}
+			})
+			others.Go(func() {
+				if err := b.ask(t.Context(), strconv.Itoa(i)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		others.Wait()
+		if took := b.clock.Now() - start; took > 3*trip {
+			t.Errorf("others waited %v, want at most %v", took, 3*trip)
+		}
+		time.Sleep(testTimeout / 5)
+		moved.Store(true)
+		moving.Wait()
+		if took := b.clock.Now() - start; took > testTimeout/2 {
+			t.Errorf("answered %v after the beginning, want at most %v", took, testTimeout/2)
+		}
+		b.idle(t)
+	})
+}
+
+func TestSlotThatDoesNotArrive(t *testing.T) {
+	each(t, func(t *testing.T, inline bool) {
+		b := newBench(inline, takes(time.Millisecond/2))
+		b.breaker = storekit.NewBreaker(testTimeout)
+		b.moves("moving", new(atomic.Bool))
+		for range 20 {
+			start := b.clock.Now()
+			if err := b.ask(t.Context(), "moving"); !onTheMove(err) {
+				t.Errorf("got %v, want what the server said", err)
+			}
+			if took := b.clock.Now() - start; took > testTimeout/2 {
+				t.Errorf("held for %v, want at most %v", took, testTimeout/2)
+			}
+		}
+		if b.breaker.Open() {
+			t.Error("the breaker is open, though the server answers")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if err := b.ask(ctx, "moving"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want the end of the context", err)
+		}
+		b.idle(t)
+	})
+}

@@ -16,6 +16,7 @@ type outcome struct {
 	at     int64 // the server's time, in Unix milliseconds
 	values []any // the part of the reply that is about the batch
 	err    error
+	again  bool // the batch was certainly not decided, and may be soon
 }
 
 // An outcome begins with a number: below 0 it is a fault, 0 or 1 whether the batch was taken, and from usualReply on it

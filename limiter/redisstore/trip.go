@@ -65,14 +65,19 @@ func (l *lane) carry(ctx context.Context, t *trip, end func()) {
 	err = nil
 }
 
-// judge tells what the breaker learns from a trip: one that brought any decision succeeded.
+// judge tells what the breaker learns from a trip: one that brought any decision succeeded, and where all that was in
+// the way is a slot on the move, nothing failed.
 func judge(outcomes []outcome) storekit.Outcome {
+	how := storekit.Failed
 	for i := range outcomes {
-		if outcomes[i].err == nil {
+		switch err := outcomes[i].err; {
+		case err == nil:
 			return storekit.Succeeded
+		case onTheMove(err):
+			how = storekit.Undecided
 		}
 	}
-	return storekit.Failed
+	return how
 }
 
 // expire ends a trip whose time is over, or whose only caller has left.
