@@ -3,21 +3,25 @@ module github.com/httplimit/httplimit/e2e
 go 1.25.0
 
 require (
+	github.com/alicebob/miniredis/v2 v2.40.0
+	github.com/bradfitz/gomemcache v0.0.0-20230905024940-24af94b03874
 	github.com/coder/websocket v1.8.14
 	github.com/fasthttp/websocket v1.5.7
 	github.com/gin-gonic/gin v1.9.1
-	github.com/go-chi/chi/v5 v5.2.3
+	github.com/go-chi/chi/v5 v5.3.0
 	github.com/gofiber/fiber/v2 v2.52.15
 	github.com/hashicorp/go-retryablehttp v0.7.8
 	github.com/httplimit/httplimit v0.0.0
 	github.com/httplimit/httplimit/adapters/echo v0.0.0
 	github.com/httplimit/httplimit/adapters/fiber v0.0.0
 	github.com/httplimit/httplimit/adapters/gin v0.0.0
+	github.com/httplimit/httplimit/limiter/memcachestore v0.0.0
 	github.com/labstack/echo/v4 v4.15.4
 )
 
 require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/yuin/gopher-lua v1.1.1 // indirect
 	go.uber.org/atomic v1.11.0 // indirect
 )
 

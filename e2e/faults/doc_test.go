@@ -1,0 +1,32 @@
+// Package faults_test shows what clients see while a store is down, slow or wrong: real servers, real requests that
+// flow before, during and after each fault. The table in README.md under "When the store is down" has one line for each
+// of the rows here.
+//
+// Bounds of time are multiples of the store's time-out, which is long beside the noise of a busy machine.
+package faults_test
+
+import (
+	"testing"
+	"time"
+)
+
+const (
+	// timeout is how long a decision may take.
+	timeout = 250 * time.Millisecond
+
+	// longest is what a request may take in all, on a machine that is busy with other tests.
+	longest = 5 * timeout
+
+	// patience is how long the tests wait for what has to come. It only counts when something is wrong.
+	patience = 30 * time.Second
+)
+
+// await fails the test unless reached becomes true.
+func await(t *testing.T, what string, reached func() bool) {
+	t.Helper()
+	for start := time.Now(); !reached(); time.Sleep(2 * time.Millisecond) {
+		if time.Since(start) > patience {
+			t.Fatalf("%s: not within %v", what, patience)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package faults_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/httplimit/httplimit"
+)
+
+// outage is one row: a fault for the length of which the store cannot decide.
+type outage struct {
+	name        string
+	fault, heal func(t *testing.T, r *rig)
+	fromStart   bool // the fault is there before the first request
+	loses       bool // the counts are gone afterwards
+	refuses     bool // what only reads is decided all the same: refusals
+}
+
+// marks are the moments that part a row.
+type marks struct{ fault, down, tripped, heal, well time.Time }
+
+func (o outage) run(t *testing.T, r *rig) {
+	s := serve(t, r.store)
+	rest := s.atRest(t, r)
+	if o.fromStart {
+		o.fault(t, r)
+	}
+	l := s.load(t)
+	at := o.phases(t, r, s, l)
+	replies := l.end()
+
+	checkReplies(t, replies)
+	checkAway(t, replies, at)
+	late := checkWell(t, replies, func(r reply) bool { return r.end.Before(at.fault) || r.start.After(at.well) })
+	o.checkAdmitted(t, s, late)
+	checkWaits(t, s, at)
+	checkLog(t, s, late)
+	s.checkRest(t, r, rest)
+}
+
+// phases lets requests flow before, during and after the fault.
+func (o outage) phases(t *testing.T, r *rig, s *service, l *load) (at marks) {
+	t.Helper()
+	if !o.fromStart {
+		var ever time.Time
+		l.some(t, ever, open, http.StatusOK)
+		l.some(t, ever, closed, http.StatusOK)
+		l.some(t, ever, local, http.StatusTooManyRequests)
+		at.fault = time.Now()
+		o.fault(t, r)
+	}
+	at.down = time.Now()
+	l.some(t, at.down, open, http.StatusOK)
+	l.some(t, at.down, closed, http.StatusServiceUnavailable)
+	if !o.refuses {
+		await(t, "the share is spent in this process", func() bool {
+			return s.seen.of(local, httplimit.FromLocal, httplimit.Refused) > 0
+		})
+		await(t, "the breaker opens", func() bool { return !r.store.Healthy() })
+	}
+	at.tripped = time.Now()
+	l.some(t, at.tripped, closed, http.StatusServiceUnavailable)
+	at.heal = time.Now()
+	o.heal(t, r)
+	await(t, "all is well again", func() bool { return len(s.Health()) == 0 && r.store.Healthy() })
+	at.well = time.Now()
+	l.some(t, at.well, open, http.StatusOK)
+	l.some(t, at.well, closed, http.StatusOK)
+	l.some(t, at.well, local, http.StatusTooManyRequests)
+	return at
+}
+
+// checkReplies checks what holds for every answer, whatever the store is doing.
+func checkReplies(t *testing.T, replies []reply) {
+	t.Helper()
+	for _, r := range replies {
+		if r.fault != "" {
+			t.Errorf("a client saw: %s", r.fault)
+		}
+		if took := r.end.Sub(r.start); took > longest {
+			t.Errorf("%s took %v, want at most %v", r.path, took, longest)
+		}
+	}
+}
+
+// checkAway checks what clients see of the policies while the store is away.
+func checkAway(t *testing.T, replies []reply, at marks) {
+	t.Helper()
+	for _, r := range replies {
+		switch {
+		case r.start.Before(at.down) || r.end.After(at.heal):
+		case r.path == closed && r.status != http.StatusServiceUnavailable:
+			t.Errorf("closed while the store is away: got %d, want 503", r.status)
+		case r.path == open && (r.status != http.StatusOK || r.told):
+			t.Errorf("open while the store is away: got %d, fields %v, want 200 and no fields", r.status, r.told)
+		}
+	}
+}
+
+// checkWell checks that the store has decided all requests that were sent while it could, and returns how many it has
+// not: where the machine halts for longer than the time-out, that is an outage too.
+func checkWell(t *testing.T, replies []reply, well func(reply) bool) (late int) {
+	t.Helper()
+	for _, r := range replies {
+		if !well(r) || r.path == local || r.status == http.StatusOK && r.told {
+			continue
+		}
+		if took := r.end.Sub(r.start); took < timeout {
+			t.Errorf("%s while all is well: got %d, fields %v after %v, want 200 and fields", r.path, r.status, r.told, took)
+		}
+		late++
+	}
+	if most := 2 * workers; late > most {
+		t.Errorf("%d requests took longer than the time-out while all was well, want at most %d", late, most)
+	}
+	return late
+}
+
+// checkAdmitted checks the bounds of what the hot client got.
+func (o outage) checkAdmitted(t *testing.T, s *service, late int) {
+	t.Helper()
+	here, stored := s.seen.of(local, httplimit.FromLocal, httplimit.Allowed), s.seen.of(local, httplimit.FromStore, httplimit.Allowed)
+	if here > share || !o.refuses && here != share {
+		t.Errorf("admitted in this process: %d, want its share, %d", here, share)
+	}
+	least, most := quota-late, quota
+	if o.loses {
+		most *= 2
+	}
+	if stored > most || stored < least {
+		t.Errorf("admitted by the store: %d, want %d to %d", stored, least, most)
+	}
+}
+
+// checkWaits checks that nobody waits for a server that is known to be down.
+func checkWaits(t *testing.T, s *service, at marks) {
+	t.Helper()
+	for _, d := range s.seen.between(time.Time{}, time.Now()) {
+		if d > longest {
+			t.Errorf("the store took %v, want at most %v", d, longest)
+		}
+	}
+	waits := s.seen.between(at.tripped, at.heal)
+	slices.Sort(waits)
+	if median := waits[len(waits)/2]; median > timeout/20 {
+		t.Errorf("a request waits %v for a store that is known to be down, want next to nothing", median)
+	}
+}
+
+// checkLog checks that there is one line for each change of state.
+func checkLog(t *testing.T, s *service, late int) {
+	t.Helper()
+	for rule, policy := range map[string]httplimit.FailurePolicy{open: httplimit.FailOpen, closed: httplimit.FailClosed} {
+		lines := s.log.about(rule)
+		for i, line := range lines {
+			want := []string{"cannot decide", "decides again"}[i%2]
+			if !strings.Contains(line, want) || !strings.Contains(line, "policy="+policy.String()) {
+				t.Errorf("line %d of rule %s: got %q, want one that it %s by policy %v", i+1, rule, line, want, policy)
+			}
+		}
+		if len(lines) < 2 || len(lines) > 2+2*late {
+			t.Errorf("the log of rule %s: got %q, want one line as it fails and one as it is well", rule, lines)
+		}
+	}
+}

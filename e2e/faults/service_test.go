@@ -1,0 +1,226 @@
+package faults_test
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/httplimit/httplimit"
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// A service has one rule with each policy, for the path of the same name.
+const (
+	local, open, closed = "local", "open", "closed"
+
+	quota     = 40        // units a client has for local, in the store
+	plenty    = 1_000_000 // for the others
+	instances = 2
+	share     = quota / instances // units that it has in this process while the store is away
+)
+
+// service is an HTTP server with a Middleware over a store.
+type service struct {
+	*httplimit.Middleware
+	url    string
+	client *http.Client
+	seen   *tally
+	log    *changes
+}
+
+func serve(t *testing.T, store limiter.Store) *service {
+	t.Helper()
+	s := &service{seen: &tally{}, log: &changes{}}
+	m, err := httplimit.New(httplimit.Config{
+		Store: store, Instances: instances, Observer: s.seen, Logger: slog.New(slog.NewTextHandler(s.log, nil)),
+		Rules: []httplimit.Rule{
+			rule(local, httplimit.FailLocal, quota),
+			rule(open, httplimit.FailOpen, plenty),
+			rule(closed, httplimit.FailClosed, plenty),
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the Middleware wrote:\n%s", strings.Join(s.log.lines, ""))
+		}
+	})
+	s.Middleware = m
+	server := httptest.NewServer(m.Handler(http.HandlerFunc(answer)))
+	t.Cleanup(server.Close)
+	s.url = server.URL
+	transport := &http.Transport{MaxIdleConnsPerHost: 64}
+	s.client = &http.Client{Transport: transport}
+	t.Cleanup(transport.CloseIdleConnections)
+	return s
+}
+
+// rule counts clients by a name that they choose; a day's windows do not turn within a test, but at midnight, and then
+// a SlidingWindow remembers.
+func rule(path string, policy httplimit.FailurePolicy, n int64) httplimit.Rule {
+	return httplimit.Rule{
+		Name: path, Key: httplimit.Header("X-Client"), Limit: limiter.PerDay(n), Failure: policy,
+		When: func(r *http.Request) bool { return r.URL.Path == "/"+path },
+	}
+}
+
+func answer(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }
+
+// reply is what a client saw.
+type reply struct {
+	path       string
+	start, end time.Time
+	status     int
+	told       bool // a field tells where the client stands
+	fault      string
+}
+
+// ask sends one request.
+func (s *service) ask(path, client string) reply {
+	r := reply{path: path, start: time.Now()}
+	request, err := http.NewRequest(http.MethodGet, s.url+"/"+path, nil)
+	if err != nil {
+		r.fault = err.Error()
+		return r
+	}
+	request.Header.Set("X-Client", client)
+	response, err := s.client.Do(request)
+	if err != nil {
+		r.fault = err.Error()
+		return r
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	r.end, r.status, r.told = time.Now(), response.StatusCode, response.Header.Get("Ratelimit") != ""
+	r.fault = check(path, response, string(body))
+	if err != nil {
+		r.fault = err.Error()
+	}
+	return r
+}
+
+const problem = `{"type":"https://iana.org/assignments/http-problem-types#`
+
+// bodies are all that a client may ever read, by status.
+var bodies = map[int]string{
+	http.StatusOK:                 "hello",
+	http.StatusTooManyRequests:    problem + `quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,"violated-policies":["local"]}`,
+	http.StatusServiceUnavailable: problem + `temporary-reduced-capacity","title":"Request cannot be satisfied due to temporary server capacity constraints","status":503,"violated-policies":["closed"]}`,
+}
+
+// check returns what is wrong with an answer, whatever the store is doing: a status that the path does not have, or
+// anything beside the fields and bodies that are documented, such as the text of an error.
+func check(path string, response *http.Response, body string) string {
+	refused := map[string]int{local: http.StatusTooManyRequests, open: http.StatusOK, closed: http.StatusServiceUnavailable}
+	if response.StatusCode != http.StatusOK && response.StatusCode != refused[path] {
+		return path + " answered " + response.Status
+	}
+	if body != bodies[response.StatusCode] {
+		return path + " answered the body " + body
+	}
+	if response.StatusCode != http.StatusOK && response.Header.Get("Retry-After") == "" {
+		return path + " answered " + response.Status + " without Retry-After"
+	}
+	for name, values := range response.Header {
+		switch name {
+		case "Content-Type", "Content-Length", "Date", "Ratelimit", "Ratelimit-Policy", "Retry-After", "Cache-Control":
+		default:
+			return path + " answered the field " + name + ": " + strings.Join(values, ", ")
+		}
+	}
+	return ""
+}
+
+// tally counts what the Middleware told its Observer.
+type tally struct {
+	mu    sync.Mutex
+	count map[decided]int
+	took  []took
+}
+
+type decided struct {
+	rule   string
+	source httplimit.Source
+	result httplimit.Result
+}
+
+// took is how long the store took for a decision that ended then.
+type took struct {
+	at time.Time
+	d  time.Duration
+}
+
+func (t *tally) Observe(o httplimit.Observation) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.count == nil {
+		t.count = make(map[decided]int)
+	}
+	t.count[decided{o.Rule, o.Source, o.Result}]++
+	t.took = append(t.took, took{time.Now(), o.Store})
+}
+
+func (t *tally) of(rule string, source httplimit.Source, result httplimit.Result) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.count[decided{rule, source, result}]
+}
+
+// undecided is how many requests the store did not decide, whatever became of them.
+func (t *tally) undecided() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := 0
+	for d, count := range t.count {
+		if d.source == httplimit.FromLocal || d.source == httplimit.FromNone {
+			n += count
+		}
+	}
+	return n
+}
+
+// between returns how long the store took for the decisions between two moments.
+func (t *tally) between(from, to time.Time) []time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var all []time.Duration
+	for _, one := range t.took {
+		if one.at.Add(-one.d).After(from) && one.at.Before(to) {
+			all = append(all, one.d)
+		}
+	}
+	return all
+}
+
+// changes is the Middleware's log.
+type changes struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (c *changes) Write(line []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lines = append(c.lines, string(line))
+	return len(line), nil
+}
+
+// about returns the lines that tell of a change of the rule's state.
+func (c *changes) about(rule string) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var lines []string
+	for _, line := range c.lines {
+		if strings.Contains(line, "rule="+rule+" ") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
