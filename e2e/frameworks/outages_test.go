@@ -7,10 +7,11 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
+// year is the window of what is counted on the real clock: none that turns while this runs.
+const year = 365 * 24 * time.Hour
+
 // outages are about a store that cannot decide.
 func outages() []scenario {
-	// Counted on the real clock, so in windows that do not turn while this runs.
-	const year = 365 * 24 * time.Hour
 	rule := func(name string, failure httplimit.FailurePolicy) httplimit.Rule {
 		return httplimit.Rule{Name: name, Key: httplimit.ClientIP(), Limit: limiter.Per(2, year), Failure: failure}
 	}

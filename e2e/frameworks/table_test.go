@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"regexp"
 	"slices"
@@ -20,11 +21,13 @@ type scenario struct {
 	name            string
 	around, onRoute []httplimit.Config // their Store and Logger are filled in
 	item            handler            // nil: byID
-	deny            bool               // see app
-	network         string             // see listen; "": tcp4
-	leaves          moment             // at which the client leaves; only for one request
-	down            bool               // the store cannot decide
-	masked          bool               // times are those of the real clock, and left out
+	events          func(ctx context.Context, send func(string))
+	deny            bool   // see app
+	streamBodies    bool   // see app
+	network         string // see listen; "": tcp4
+	leaves          moment // at which the client leaves; only for one request
+	down            bool   // the store cannot decide
+	masked          bool   // times are those of the real clock, and left out
 
 	// script holds the requests and, below each, what it leads to: what the store is asked, with which statuses
 	// CountStatus is called, the answer and its fields.
@@ -55,7 +58,7 @@ func TestSameAnswersEverywhere(t *testing.T) {
 		})
 	}
 	for _, e := range exceptions() {
-		if !slices.ContainsFunc(all, func(s scenario) bool { return s.name == e.scenario }) {
+		if !slices.ContainsFunc(append(all, events()), func(s scenario) bool { return s.name == e.scenario }) {
 			t.Errorf("there is an exception for %q, but no such scenario", e.scenario)
 		}
 	}
@@ -108,8 +111,9 @@ type stage struct {
 	scenario
 	framework framework
 	store     *recorder
+	at        net.Addr
 	client    *http.Client
-	through   chan struct{} // a request has left the app
+	through   chan struct{} // a request has left the app; with room for those of the tests that do not look
 	arrived   chan struct{} // closed when the request is where its client leaves
 	gone      chan struct{} // closed when the client has left
 }
@@ -119,7 +123,7 @@ var errDown = errors.New("dial tcp 10.9.8.7:6379: connection refused")
 func (s scenario) open(t *testing.T, f framework) *stage {
 	t.Helper()
 	st := &stage{scenario: s, framework: f, store: record(frozen(t)),
-		through: make(chan struct{}, 1), arrived: make(chan struct{}), gone: make(chan struct{})}
+		through: make(chan struct{}, 8), arrived: make(chan struct{}), gone: make(chan struct{})}
 	take := st.store.take
 	st.store.take = func(ctx context.Context, charges []limiter.Charge) (bool, error) {
 		if s.down {
@@ -132,7 +136,7 @@ func (s scenario) open(t *testing.T, f framework) *stage {
 	if item == nil {
 		item = byID
 	}
-	a := app{deny: s.deny, left: func() { st.through <- struct{}{} }}
+	a := app{events: s.events, deny: s.deny, streamBodies: s.streamBodies, left: func() { st.through <- struct{}{} }}
 	a.item = func(ctx context.Context, id string) reply {
 		st.wait(whileHandling, ctx)
 		return item(ctx, id)
@@ -149,7 +153,7 @@ func (s scenario) open(t *testing.T, f framework) *stage {
 	}
 	at := listen(t, network)
 	f.serve(t, at, a)
-	st.client = dial(t, at)
+	st.at, st.client = at.Addr(), dial(t, at)
 	return st
 }
 

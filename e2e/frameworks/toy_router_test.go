@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/textproto"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -80,7 +81,7 @@ func (r *toyRouter) converse(conn net.Conn) {
 			return
 		}
 		x.writeTo(conn)
-		if _, err := in.Discard(unread); err != nil {
+		if _, err := in.Discard(unread); err != nil || x.lastOne() {
 			return
 		}
 	}
@@ -139,6 +140,10 @@ func (x *exchange) bodyLength() int {
 		}
 	}
 	return length
+}
+
+func (x *exchange) lastOne() bool {
+	return slices.Contains(x.asked, toyField{"Connection", "close"})
 }
 
 func (x *exchange) writeTo(conn net.Conn) {

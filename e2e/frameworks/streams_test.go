@@ -1,0 +1,161 @@
+package frameworks_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+	"github.com/httplimit/httplimit"
+	"github.com/httplimit/httplimit/limiter"
+)
+
+func streaming() []framework {
+	return slices.DeleteFunc(frameworks(), func(f framework) bool { return !f.streams })
+}
+
+func TestWebSocketIsSettledWhenItOpens(t *testing.T) {
+	for name, tt := range map[string]struct {
+		counts func(status int) bool
+		want   []string
+	}{
+		"that counts": {
+			func(status int) bool { return status == http.StatusSwitchingProtocols },
+			[]string{"take /ws 127.0.0.1 1", "settled with 101"},
+		},
+		"that is given back": {
+			func(status int) bool { return status >= 400 },
+			[]string{"take /ws 127.0.0.1 1", "settled with 101", "take /ws 127.0.0.1 -1"},
+		},
+	} {
+		for _, f := range streaming() {
+			t.Run(name+"/"+f.name, func(t *testing.T) {
+				rule := byIP("ws", limiter.PerHour(1))
+				rule.CountStatus = tt.counts
+				st := scenario{around: limits(rule)}.open(t, f)
+				conn, opened, err := st.dialWebSocket(t)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, want := opened.Header.Get("RateLimit"), `"ws";r=0;t=3601`; got != want {
+					t.Errorf("RateLimit: got %s, want %s", got, want)
+				}
+				for _, message := range []string{"one", "two"} {
+					checkSentBack(t, conn, message)
+				}
+				if got := st.store.noted(); !slices.Equal(got, tt.want) {
+					t.Errorf("while it is open: got %q, want %q", got, tt.want)
+				}
+				conn.Close(websocket.StatusNormalClosure, "")
+				<-st.through
+				if got := st.store.noted(); got != nil {
+					t.Errorf("when it has ended: got %q, want nothing more", got)
+				}
+			})
+		}
+	}
+}
+
+func TestWebSocketIsRefused(t *testing.T) {
+	rule := byIP("ws", limiter.PerHour(1))
+	rule.CountStatus = func(status int) bool { return status == http.StatusSwitchingProtocols }
+	for _, f := range streaming() {
+		t.Run(f.name, func(t *testing.T) {
+			st := scenario{around: limits(rule)}.open(t, f)
+			first, _, err := st.dialWebSocket(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, refused, err := st.dialWebSocket(t)
+			if err == nil || refused == nil || refused.StatusCode != http.StatusTooManyRequests || refused.Header.Get("Retry-After") != "3601" {
+				t.Errorf("a second one: got %+v, %v, want 429 with Retry-After", refused, err)
+			}
+			checkSentBack(t, first, "still open")
+		})
+	}
+}
+
+func (s *stage) dialWebSocket(t *testing.T) (*websocket.Conn, *http.Response, error) {
+	t.Helper()
+	conn, answer, err := websocket.Dial(t.Context(), host+"/ws", &websocket.DialOptions{HTTPClient: s.client})
+	if err == nil {
+		t.Cleanup(func() { conn.CloseNow() })
+	}
+	return conn, answer, err
+}
+
+func checkSentBack(t *testing.T, conn *websocket.Conn, message string) {
+	t.Helper()
+	if err := conn.Write(t.Context(), websocket.MessageText, []byte(message)); err != nil {
+		t.Fatal(err)
+	}
+	if _, got, err := conn.Read(t.Context()); err != nil || string(got) != message {
+		t.Fatalf("got %q, %v, want %q", got, err, message)
+	}
+}
+
+// events is a stream that costs two tokens an event.
+func events() scenario {
+	tokens := byIP("tokens", limiter.PerHour(10))
+	tokens.CountStatus = func(status int) bool { return status == http.StatusOK }
+	return scenario{
+		name:   "events",
+		around: []httplimit.Config{{Expose: true, Rules: []httplimit.Rule{tokens}}},
+		script: `
+			take /tokens 127.0.0.1 1
+			force /tokens 127.0.0.1 2
+			force /tokens 127.0.0.1 2
+			settled with 200`,
+	}
+}
+
+func TestEventsArriveWhileTheHandlerRuns(t *testing.T) {
+	for _, f := range streaming() {
+		t.Run(f.name, func(t *testing.T) {
+			next := make(chan string, 1)
+			s := events()
+			s.events = func(ctx context.Context, send func(string)) {
+				for event := range next {
+					if err := httplimit.Spend(ctx, "tokens", 2); err != nil {
+						t.Error(err)
+					}
+					send(event)
+				}
+			}
+			st := s.open(t, f)
+			next <- "data: one\n\n" // before it no client hears of the answer
+			answer, err := st.client.Get(host + "/events")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer answer.Body.Close()
+			if got, want := answer.Header.Get("RateLimit"), `"tokens";r=9;t=3601`; got != want {
+				t.Errorf("RateLimit: got %s, want %s", got, want)
+			}
+			checkNext(t, answer.Body, "data: one\n\n")
+			next <- "data: two\n\n"
+			checkNext(t, answer.Body, "data: two\n\n")
+			close(next)
+			if rest, err := io.ReadAll(answer.Body); err != nil || len(rest) > 0 {
+				t.Errorf("after the last event: got %q, %v, want the end", rest, err)
+			}
+			<-st.through
+			want := excepted(t, f, s.name, trimmed(s.script))
+			if got := st.store.noted(); !slices.Equal(got, want) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		})
+	}
+}
+
+// checkNext reads one event while the handler waits for the next one.
+func checkNext(t *testing.T, stream io.Reader, event string) {
+	t.Helper()
+	got := make([]byte, len(event))
+	if _, err := io.ReadFull(stream, got); err != nil || string(got) != event {
+		t.Fatalf("got %q, %v, want %q", got, err, event)
+	}
+}
