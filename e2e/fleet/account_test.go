@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -11,24 +12,45 @@ import (
 	"github.com/httplimit/httplimit/limiter/redisstore"
 )
 
-// The account of the store's clients, in all tests of this package, and its rules: what scripts call and go-redis asks.
+// The account of the store's clients, in all tests of this package, and what it may do.
 const (
 	user, password = "limits", "secret"
 	prefix         = "fleet:"
-	rules          = "~fleet:* +eval +evalsha +time +get +set +incrby +del +pttl +pexpire" +
-		" +rpush +lrange +lindex +llen +lset +ltrim"
-	clusterRules = rules + " +cluster|slots +cluster|shards +command +asking"
-	ringRules    = rules + " +ping"
+
+	rules = "~" + prefix + "* " + commands
+	// commands are what scripts call and what calls them; the others, what kinds of clients ask besides.
+	commands        = "+eval +evalsha +time +get +set +incrby +del +pttl +pexpire +rpush +lrange +lindex +llen +lset +ltrim"
+	clusterCommands = "+cluster|slots +cluster|shards +command +asking"
+	ringCommands    = "+ping"
 )
 
-// withAccount are the options of a server that has the account beside one that may do everything, which is without a
-// password.
-func withAccount(rules string) []string {
-	return append([]string{"--user", user, "on", ">" + password}, strings.Fields(rules)...)
+func TestAccountIsThatOfTheREADME(t *testing.T) {
+	readme, err := os.ReadFile("../../limiter/redisstore/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{commands, clusterCommands, ringCommands} {
+		if !strings.Contains(string(readme), want) {
+			t.Errorf("limiter/redisstore/README.md does not tell that an account needs %q", want)
+		}
+	}
+}
+
+// addAccount makes the account on servers. Beside it is one that may do everything, without a password.
+func addAccount(t *testing.T, rules string, addrs ...string) {
+	t.Helper()
+	for _, addr := range addrs {
+		command := []any{"ACL", "SETUSER", user, "on", ">" + password}
+		for _, rule := range strings.Fields(rules) {
+			command = append(command, rule)
+		}
+		text(t, operator(t, addr), command...)
+	}
 }
 
 func TestAccountWithTheFewestRights(t *testing.T) {
-	server := servers.Redis(t, withAccount(rules)...)
+	server := servers.Redis(t)
+	addAccount(t, rules, server.Addr())
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), Username: user, Password: password, ContextTimeoutEnabled: true})
 	t.Cleanup(func() { client.Close() })
 	conform(t, client)

@@ -9,7 +9,7 @@ import (
 )
 
 func TestCluster(t *testing.T) {
-	cluster := servers.RedisCluster(t, withAccount(clusterRules)...)
+	cluster := servers.RedisCluster(t)
 	conform(t, clusterClient(t, cluster))
 	for _, addr := range cluster.Addrs() {
 		wantKeys(t, addr)
@@ -18,6 +18,7 @@ func TestCluster(t *testing.T) {
 
 func clusterClient(t *testing.T, cluster *servers.Cluster) *redis.ClusterClient {
 	t.Helper()
+	addAccount(t, rules+" "+clusterCommands, cluster.Addrs()...)
 	client := redis.NewClusterClient(&redis.ClusterOptions{
 		Addrs:    cluster.Addrs(),
 		Username: user, Password: password,

@@ -4,7 +4,6 @@ package fleet_test
 
 import (
 	"fmt"
-	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -76,14 +75,23 @@ func operator(t *testing.T, addr string) *redis.Client {
 	return client
 }
 
+// text sends a command that has no reason to fail and returns its answer.
+func text(t *testing.T, client *redis.Client, command ...any) string {
+	t.Helper()
+	answer, err := client.Do(t.Context(), command...).Text()
+	if err != nil {
+		t.Fatalf("%v: %v", command, err)
+	}
+	return answer
+}
+
 // await returns once n has grown by so much since the call.
 func await(t *testing.T, what string, n *atomic.Int64, by int64) {
 	t.Helper()
-	goal := n.Load() + by
-	for deadline := time.Now().Add(patient); n.Load() < goal; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: got %d of %d within %v", what, n.Load()-goal+by, by, patient)
+	first := n.Load()
+	for deadline := time.Now().Add(patient); n.Load()-first < by; time.Sleep(time.Millisecond) {
+		if t.Failed() || time.Now().After(deadline) {
+			t.Fatalf("%s: %d came, want %d within %v", what, n.Load()-first, by, patient)
 		}
-		runtime.Gosched()
 	}
 }

@@ -9,7 +9,8 @@ import (
 )
 
 func TestRing(t *testing.T) {
-	a, b := servers.Redis(t, withAccount(ringRules)...), servers.Redis(t, withAccount(ringRules)...)
+	a, b := servers.Redis(t), servers.Redis(t)
+	addAccount(t, rules+" "+ringCommands, a.Addr(), b.Addr())
 	client := redis.NewRing(&redis.RingOptions{
 		Addrs:    map[string]string{"a": a.Addr(), "b": b.Addr()},
 		Username: user, Password: password,
