@@ -10,7 +10,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/httplimit/httplimit/limiter"
 	"github.com/httplimit/httplimit/limiter/limitertest"
 	"github.com/httplimit/httplimit/limiter/redisstore"
 )
@@ -24,8 +23,6 @@ const (
 
 	noCache = -1
 )
-
-var everyAlgorithm = []limiter.Algorithm{limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow, limiter.TokenBucket}
 
 func newStore(t *testing.T, client redis.UniversalClient, cfg redisstore.Config) *redisstore.Store {
 	t.Helper()

@@ -33,13 +33,13 @@ func slotOf(t *testing.T, cluster *servers.Cluster, client string) *slot {
 		t.Fatal(err)
 	}
 	s.number = int(number)
-	shards, err := s.masters[0].ClusterSlots(t.Context()).Result()
+	shards, err := s.masters[0].ClusterShards(t.Context()).Result()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, shard := range shards {
-		if shard.Start <= s.number && s.number <= shard.End {
-			s.at = slices.Index(s.addrs, shard.Nodes[0].Addr)
+		if r := shard.Slots[0]; r.Start <= number && number <= r.End {
+			s.at = slices.Index(s.ids, shard.Nodes[0].ID)
 		}
 	}
 	return s
