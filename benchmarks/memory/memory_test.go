@@ -2,7 +2,6 @@ package memory_test
 
 import (
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/httplimit/httplimit/benchmarks/memory"
@@ -69,21 +68,11 @@ func (l load) fill(s memory.Subject, limit int64) (func() memory.Take, error) {
 }
 
 func (l load) run(b *testing.B, session func() memory.Take, want bool) {
-	var goroutines, wrong atomic.Int64
-	b.ReportAllocs()
-	b.ResetTimer()
-	b.RunParallel(func(pb *testing.PB) {
-		take, bad := session(), int64(0)
-		// Each goroutine begins elsewhere, far from the others.
-		at := int(goroutines.Add(1)) * (workload.Visits / 3)
-		for ; pb.Next(); at++ {
-			if allowed, err := take(l.keys[l.order[at%workload.Visits]]); allowed != want || err != nil {
-				bad++
-			}
+	workload.Run(b, func() func(int) bool {
+		take := session()
+		return func(i int) bool {
+			allowed, err := take(l.keys[l.order[i%workload.Visits]])
+			return allowed == want && err == nil
 		}
-		wrong.Add(bad)
 	})
-	if n := wrong.Load(); n > 0 {
-		b.Errorf("%d of %d answers were not %v", n, b.N, want)
-	}
 }

@@ -23,6 +23,7 @@ type table struct {
 
 var tables = []table{
 	{benchmark: "Memory", unit: "ns/op", title: "Memory: ns a decision"},
+	{benchmark: "Memory", unit: "cpu-ns/op", title: "Memory: ns of CPU a decision, both threads together"},
 	{benchmark: "Memory", unit: "allocs/op", title: "Memory: allocations a decision"},
 	{benchmark: "Flood", unit: "ns/op", title: "Flood: ns for each new key"},
 	{benchmark: "Flood", unit: "allocs/key", title: "Flood: allocations for each new key"},
@@ -30,6 +31,7 @@ var tables = []table{
 	{benchmark: "Flood", unit: "heap-B/key", title: "Flood: bytes of the heap for each of a million keys"},
 	{benchmark: "Flood", unit: "after-B/key", title: "Flood: bytes of the heap for each key after all have expired"},
 	{benchmark: "Web", unit: "ns/op", title: "Middleware: ns more than the bare handler (x-time-map tells clients nothing)", above: "none", less: "x-time-map"},
+	{benchmark: "Web", unit: "cpu-ns/op", title: "Middleware: ns of CPU more than the bare handler, both threads together", above: "none", less: "x-time-map"},
 	{benchmark: "Web", unit: "allocs/op", title: "Middleware: allocations more than the bare handler", above: "none", less: "x-time-map"},
 	{benchmark: "Remote", unit: "decisions/s", title: "Servers: decisions a second", more: true},
 	{benchmark: "Remote", unit: "cpu-ns/op", title: "Servers: ns of CPU a decision, server and client"},

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -130,11 +129,4 @@ func (c *caller) pause() {
 	}
 	c.due = c.due.Add(gap)
 	time.Sleep(time.Until(c.due))
-}
-
-// ownCPU is what this process has used so far.
-func ownCPU() (time.Duration, error) {
-	var u syscall.Rusage
-	err := syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), err
 }

@@ -81,7 +81,7 @@ type meters struct {
 
 func readMeters(s *server) (m meters, err error) {
 	var faults [3]error
-	m.client, faults[0] = ownCPU()
+	m.client, faults[0] = workload.CPU()
 	m.server, faults[1] = s.cpu()
 	m.commands, faults[2] = commands(s.addr)
 	return m, errors.Join(faults[:]...)

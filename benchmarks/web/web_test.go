@@ -3,7 +3,6 @@ package web_test
 import (
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/httplimit/httplimit/benchmarks/web"
@@ -63,19 +62,8 @@ func compare(b *testing.B, subjects []web.Subject, key web.Key, limit int64, wan
 }
 
 func run(b *testing.B, open func() web.Serve, want int) {
-	var goroutines, wrong atomic.Int64
-	b.ReportAllocs()
-	b.ResetTimer()
-	b.RunParallel(func(pb *testing.PB) {
-		serve, bad := open(), int64(0)
-		for client := int(goroutines.Add(1)) * (web.Clients / 3); pb.Next(); client++ {
-			if serve(client%web.Clients) != want {
-				bad++
-			}
-		}
-		wrong.Add(bad)
+	workload.Run(b, func() func(int) bool {
+		serve := open()
+		return func(i int) bool { return serve(i%web.Clients) == want }
 	})
-	if n := wrong.Load(); n > 0 {
-		b.Errorf("%d of %d answers were not %d", n, b.N, want)
-	}
 }
