@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// DefaultPrefix begins the keys of a Store without a Prefix.
-	DefaultPrefix = "httplimit:"
+	// DefaultPrefix begins the keys of a Store without a Prefix. It is short because every counter pays for it.
+	DefaultPrefix = "rl:"
 
 	// DefaultTimeout is a hundred round trips within a data centre, and no more than a visitor notices.
 	DefaultTimeout = 50 * time.Millisecond

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+)
+
+func TestInstancesShareOneLimit(t *testing.T) {
+	server := miniredis.RunT(t)
+	server.SetTime(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)) // no window turns in between
+	var instances []http.Handler
+	for _, name := range []string{"first", "second"} {
+		client := redis.NewClient(&redis.Options{Addr: server.Addr(), ContextTimeoutEnabled: true})
+		t.Cleanup(func() { client.Close() })
+		handler, err := limited(client, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		instances = append(instances, handler)
+	}
+	let := 0
+	for i := range 16 {
+		answer := httptest.NewRecorder()
+		instances[i%2].ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/", nil))
+		switch answer.Code {
+		case http.StatusOK:
+			let++
+		case http.StatusTooManyRequests:
+		default:
+			t.Errorf("status %d", answer.Code)
+		}
+	}
+	if let != 10 {
+		t.Errorf("two instances let in %d requests, want 10", let)
+	}
+}
