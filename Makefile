@@ -7,8 +7,9 @@ FUZZTIME ?= 20s
 ROUNDS ?= 6
 
 .PHONY: test
-test: ## run every module's tests, with the race detector
-	@.ci/each go test -race -shuffle=on -count=1 ./...
+test: ## run every module's tests, with the race detector; those that count allocations without it
+	@.ci/each go test -race -shuffle=on -count=1 ./...; raced=$$?; \
+	.ci/each go test -count=1 -run='Alloc|Heap' ./... && exit $$raced
 
 .PHONY: lint
 lint: ## gofmt, go vet, staticcheck, tidy go.mod files, the root module's requirements

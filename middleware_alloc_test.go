@@ -1,0 +1,45 @@
+package httplimit
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// discard is a ResponseWriter that costs nothing itself.
+type discard struct{ header http.Header }
+
+func (d discard) Header() http.Header         { return d.header }
+func (d discard) Write(b []byte) (int, error) { return len(b), nil }
+func (d discard) WriteHeader(int)             {}
+
+func TestHandlerAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	year := 366 * 24 * time.Hour // no turn of the window comes in between
+	tests := map[string]struct {
+		limit limiter.Limit
+		want  float64 // a slice of values, and their text; a refusal has one more value
+	}{
+		"allowed": {limiter.Per(1_000_000, year), 2},
+		"refused": {limiter.Per(1, year), 3},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			m, err := New(Config{Rules: []Rule{{Name: "ip", Key: ClientIP(), Limit: tt.limit}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := m.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+			w, r := discard{http.Header{}}, httptest.NewRequest(http.MethodGet, "/", nil)
+			h.ServeHTTP(w, r)
+			if got := testing.AllocsPerRun(1000, func() { clear(w.header); h.ServeHTTP(w, r) }); got > tt.want {
+				t.Errorf("got %v allocations a request, want at most %v", got, tt.want)
+			}
+		})
+	}
+}
