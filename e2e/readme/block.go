@@ -1,4 +1,4 @@
-// Package readme compiles the Go code in READMEs.
+// Package readme compiles the Go code in READMEs and in docs.
 //
 // A block that begins with a package clause is a whole file. Any other block is a fragment, either of declarations
 // or of statements as they stand in a function; its imports are those of the names that it uses (see importPaths).
@@ -11,8 +11,8 @@
 //	return http.ListenAndServe("127.0.0.1:8080", limited(mux))
 //	```
 //
-// Variables that a fragment leaves unused are no fault. With a type in front, the comment stands above a table whose
-// last column holds values of that type, each in backquotes:
+// Variables that a fragment leaves unused are no fault. Above a table the comment makes each row's last column,
+// which stands in backquotes, a statement, or with a type in front, a value of that type:
 //
 //	<!-- limiter.Limit in func(n int64) -->
 //	| your wish | limit |
@@ -21,6 +21,7 @@
 package readme
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -91,7 +92,7 @@ func (s *scanner) scanText(number int, line string) error {
 		return nil
 	}
 	switch inTable := strings.HasPrefix(line, "|"); {
-	case inTable && s.valueType != "":
+	case inTable && s.signature != "":
 		return s.scanRow(number, line)
 	case inTable, strings.TrimSpace(line) != "", s.rows > 0:
 		s.signature, s.valueType = "", ""
@@ -106,9 +107,12 @@ func (s *scanner) scanRow(number int, line string) error {
 	}
 	parts := value.FindStringSubmatch(line)
 	if parts == nil {
-		return fmt.Errorf("no %s in backquotes ends the row", s.valueType)
+		return errors.New("no code in backquotes ends the row")
 	}
-	code := fmt.Sprintf("var _ %s = %s\n", s.valueType, parts[1])
+	code := parts[1] + "\n"
+	if s.valueType != "" {
+		code = fmt.Sprintf("var _ %s = %s", s.valueType, code)
+	}
 	s.blocks = append(s.blocks, Block{File: s.file, Line: number, Signature: s.signature, Code: code})
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // The repository's root README speaks of every module, so it is compiled here, where all of them are at hand. Other
-// READMEs are compiled in the module that they belong to; those inside the root module, here as well.
+// READMEs are compiled in the module that they belong to; those inside the root module, and its docs, here as well.
 func TestREADMEs(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -46,8 +46,8 @@ func TestREADMEs(t *testing.T) {
 
 func TestEveryKindOfBlockCompiles(t *testing.T) {
 	blocks := blocksOf(t, abs(t, "testdata/good.md"))
-	if len(blocks) != 10 {
-		t.Errorf("got %d blocks, want 10", len(blocks))
+	if len(blocks) != 12 {
+		t.Errorf("got %d blocks, want 12", len(blocks))
 	}
 	if err := readme.Compile(abs(t, ".."), t.TempDir(), blocks); err != nil {
 		t.Error(err)
@@ -63,6 +63,7 @@ func TestFaultsAreReportedAtTheirLines(t *testing.T) {
 			"broken.md:27:", "undefined: mux",
 			"broken.md:36:", "undefined: limiter.PerFortnight",
 			"broken.md:37:", "cannot use limiter.Per (value of type",
+			"broken.md:44:", "is not used",
 		},
 		"foreign.md": {"foreign.md:4:", "no required module provides package"},
 	} {
@@ -94,7 +95,8 @@ func TestUnreadableMarkdown(t *testing.T) {
 	}
 }
 
-// readmes returns the README.md files below root in lexical order, that of the root first.
+// readmes returns the README.md files below root and what lies in folders named docs, in lexical order: the root's
+// README first.
 func readmes(t *testing.T, root string) []string {
 	t.Helper()
 	var files []string
@@ -104,7 +106,7 @@ func readmes(t *testing.T, root string) []string {
 			return err
 		case entry.IsDir() && (name == "testdata" || strings.HasPrefix(name, ".")):
 			return filepath.SkipDir
-		case name == "README.md":
+		case name == "README.md", filepath.Ext(name) == ".md" && filepath.Base(filepath.Dir(path)) == "docs":
 			files = append(files, path)
 		}
 		return nil
