@@ -1,6 +1,8 @@
 // Package kvstore is a [limiter.Store] over any key-value store that can read several counts at once and add to
 // one: see [KV]. It runs [limiter.SlidingWindow] and [limiter.FixedWindow].
 //
+// A KV over bbolt, to copy from, is in the folder e2e/boltkv of the repository.
+//
 // # How it decides
 //
 // A counter is one count for each of its windows. A charge reads the previous and the current count, adds its cost
