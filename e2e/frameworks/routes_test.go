@@ -13,8 +13,7 @@ import (
 )
 
 // TestRoutesWithoutAnAdapter shows what Route is in chi and http.ServeMux, where the Middleware stands at different
-// places. chi tells the pattern since v5.2.3, and all of it below a Route since
-// v5.3.0.
+// places. chi tells the pattern since v5.2.3, and all of it below a Route since v5.3.0.
 func TestRoutesWithoutAnAdapter(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /users/{id}", open)

@@ -159,3 +159,27 @@ func checkNext(t *testing.T, stream io.Reader, event string) {
 		t.Fatalf("got %q, %v, want %q", got, err, event)
 	}
 }
+
+// A handler's context may outlive its request: what is spent then is still the same client's, though the framework has
+// read another request into the same memory.
+func TestSpendAfterTheRequest(t *testing.T) {
+	for _, f := range frameworks() {
+		t.Run(f.name, func(t *testing.T) {
+			kept := make(chan context.Context, 2)
+			rule := httplimit.Rule{Name: "tokens", Limit: limiter.PerHour(10), Key: httplimit.Header("X-Client")}
+			st := scenario{
+				around: []httplimit.Config{{Expose: true, Rules: []httplimit.Rule{rule}}},
+				item:   func(ctx context.Context, _ string) reply { kept <- ctx; return reply{status: http.StatusOK} },
+			}.open(t, f)
+			for _, client := range []string{"the-first-one", "another-one!!"} {
+				st.play(t, []string{"GET /items/7", "> X-Client: " + client})
+			}
+			if err := httplimit.Spend(<-kept, "tokens", 3); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := st.store.noted(), []string{"force /tokens the-first-one 3"}; !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
