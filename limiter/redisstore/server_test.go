@@ -3,6 +3,7 @@ package redisstore_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -112,6 +113,9 @@ func newStore(t testing.TB, client redis.UniversalClient, cfg redisstore.Config)
 	t.Helper()
 	if cfg.Timeout == 0 {
 		cfg.Timeout = patient
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	store, err := redisstore.New(client, cfg)
 	if err != nil {
