@@ -24,13 +24,17 @@ const (
 	lateAfter     = 4
 	shortestDelay = time.Millisecond
 
+	// Those who wait behind a late trip and are taken along by nobody go after so many times the delay. Sooner, a
+	// busy machine would cut many trips in two, and each costs the server as much as several callers.
+	reliefAfter = 4
+
 	// usualOver is over how many trips the usual time of one is averaged.
 	usualOver = 8
 )
 
 // lane brings batches to one server, many in one trip where many callers come at once, and has no goroutine for it.
 // A caller that finds the lane free leads a trip of its own at once. Those who come meanwhile wait; when the trip
-// ends, the first of them leads the next and takes all the others along.
+// ends, or is late, the first of them leads the next and takes all the others along.
 type lane struct {
 	send    func(context.Context, []*batch) []outcome
 	clock   *storekit.Clock
@@ -42,6 +46,8 @@ type lane struct {
 	waiting []*batch
 	trips   []*trip       // under way, the latest last
 	usual   time.Duration // how long trips took lately
+	relief  *time.Timer   // for those who wait while the latest trip is late; nil until somebody waits
+	watched bool          // relief is running
 }
 
 // ride has the batch decided in one trip, its own or another's, and tells whether it may be worth another.
@@ -78,6 +84,9 @@ func (l *lane) enter(b *batch) (*trip, error) {
 		return nil, &storekit.UnavailableError{Err: storekit.ErrBusy}
 	}
 	l.waiting = append(l.waiting, b)
+	if len(l.waiting) == 1 {
+		l.watch()
+	}
 	return nil, nil
 }
 
@@ -101,8 +110,48 @@ func (l *lane) free(now time.Duration) bool {
 	if len(l.trips) >= maxTrips {
 		return false
 	}
-	late := min(max(lateAfter*l.usual, shortestDelay), l.timeout/8)
-	return l.usual > l.timeout/4 || now-l.trips[len(l.trips)-1].began > late
+	return l.usual > l.timeout/4 || now-l.trips[len(l.trips)-1].began > l.late()
+}
+
+// late is after how long a trip is.
+func (l *lane) late() time.Duration {
+	return min(max(lateAfter*l.usual, shortestDelay), l.timeout/8)
+}
+
+// watch sees to it that those who wait do not do so for all of a late trip where nobody else comes who would find the
+// lane free. A timer that runs is left alone: to set it anew for each trip would cost more than all else here.
+func (l *lane) watch() {
+	if l.watched {
+		return
+	}
+	l.watched = true
+	wait := l.untilRelief()
+	if l.relief == nil {
+		l.relief = time.AfterFunc(wait, l.relieve)
+		return
+	}
+	l.relief.Reset(wait)
+}
+
+// untilRelief is how long those who wait go on doing so behind the latest trip.
+func (l *lane) untilRelief() time.Duration {
+	waited := l.clock.Now() - l.trips[len(l.trips)-1].began
+	return min(reliefAfter*l.late(), l.timeout/8) - waited
+}
+
+// relieve has the first who waits lead a trip if the latest is late. With maxTrips under way it is for next to do.
+func (l *lane) relieve() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.watched = false
+	if len(l.waiting) == 0 || len(l.trips) >= maxTrips {
+		return
+	}
+	if l.untilRelief() > 0 {
+		l.watch() // another trip began meanwhile
+		return
+	}
+	l.follow()
 }
 
 // gather takes along who waits, up to a full trip. first, if any, leads.
@@ -131,15 +180,22 @@ func (l *lane) gather(first *batch) []*batch {
 func (l *lane) begin(t *trip) *trip {
 	t.began = l.clock.Now()
 	l.trips = append(l.trips, t)
+	if len(l.waiting) > 0 {
+		l.watch()
+	}
 	return t
 }
 
-// next makes room for the trip after t: the first who waits leads it.
+// next makes room for the trip after t.
 func (l *lane) next(t *trip) {
 	l.trips = slices.DeleteFunc(l.trips, func(other *trip) bool { return other == t })
-	if len(l.trips) >= maxTrips {
-		return
+	if len(l.trips) < maxTrips {
+		l.follow()
 	}
+}
+
+// follow begins a trip for those who wait, if somebody does: the first of them leads it.
+func (l *lane) follow() {
 	if batches := l.gather(nil); len(batches) > 0 {
 		batches[0].wake <- l.begin(&trip{batches: batches})
 	}

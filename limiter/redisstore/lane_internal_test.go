@@ -150,23 +150,52 @@ func TestSlowTripHoldsNobodyElse(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		wg.Go(func() { // comes while the trip is not late yet, and is taken along by the next
-			if err := b.ask(t.Context(), "early"); err != nil {
+		// The first comes while the trip is not late yet, and nobody else does who would take it along.
+		for i, want := range []time.Duration{reliefAfter * shortestDelay, 0} {
+			start := b.clock.Now()
+			if err := b.ask(t.Context(), strconv.Itoa(i)); err != nil {
 				t.Error(err)
 			}
-		})
-		time.Sleep(2 * shortestDelay)
-		start := b.clock.Now()
-		if err := b.ask(t.Context(), "late"); err != nil {
-			t.Error(err)
+			if got := (b.clock.Now() - start).Truncate(time.Microsecond); got != want {
+				t.Errorf("caller %d waited %v behind a slow trip, want %v", i, got, want)
+			}
 		}
-		if got := b.clock.Now() - start; got != 0 {
-			t.Errorf("waited %v behind a slow trip, want 0", got)
-		}
-		if got, want := b.sent(), []int{1, 2}; !equal(got, want) {
+		if got, want := b.sent(), []int{1, 1, 1}; !equal(got, want) {
 			t.Errorf("batches in each trip: got %v, want %v", got, want)
 		}
 		wg.Wait()
+		b.idle(t)
+	})
+}
+
+// Of those who wait behind a slow trip more than one trip can carry, the rest waits for the second, not for the slow one.
+func TestManyBehindASlowTrip(t *testing.T) {
+	each(t, func(t *testing.T, inline bool) {
+		b := newBench(inline, func(_ context.Context, trip int) error {
+			if trip == 1 {
+				time.Sleep(testTimeout - time.Millisecond)
+			}
+			return nil
+		})
+		var slow, others sync.WaitGroup
+		slow.Go(func() { _ = b.ask(t.Context(), "slow") })
+		synctest.Wait()
+		start := b.clock.Now()
+		for i := range 2 * maxKeys {
+			others.Go(func() {
+				if err := b.ask(t.Context(), strconv.Itoa(i)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		others.Wait()
+		if got := (b.clock.Now() - start).Truncate(time.Microsecond); got != reliefAfter*shortestDelay {
+			t.Errorf("waited %v behind a slow trip, want %v", got, reliefAfter*shortestDelay)
+		}
+		if got, want := b.sent(), []int{1, maxKeys, maxKeys}; !equal(got, want) {
+			t.Errorf("batches in each trip: got %v, want %v", got, want)
+		}
+		slow.Wait()
 		b.idle(t)
 	})
 }
