@@ -32,7 +32,7 @@ func exceptions() []exception {
 		"nobody reads from the connection while a handler runs, and one that writes nothing has answered 200",
 	}, {
 		[]string{"Fiber"}, "events", "force /tokens 127.0.0.1 2\nforce /tokens 127.0.0.1 2\nsettled with 200", "settled with 200\nforce /tokens 127.0.0.1 2\nforce /tokens 127.0.0.1 2",
-		"a stream is written after the handler has returned",
+		"a stream is written beside the handler, which returns",
 	}}
 }
 

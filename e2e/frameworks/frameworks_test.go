@@ -23,16 +23,18 @@ type framework struct {
 	seesLeaving bool
 	// streams: there are /events and /ws.
 	streams bool
+	// streamsLate: a stream is written beside the handler, which returns.
+	streamsLate bool
 }
 
 func frameworks() []framework {
 	return []framework{
-		{"net/http", serveNetHTTP, true, true},
-		{"chi", serveChi, true, true},
-		{"Gin", serveGin, true, true},
-		{"Echo", serveEcho, true, true},
-		{"Fiber", serveFiber, false, true},
-		{"toy", serveToy, false, false},
+		{name: "net/http", serve: serveNetHTTP, seesLeaving: true, streams: true},
+		{name: "chi", serve: serveChi, seesLeaving: true, streams: true},
+		{name: "Gin", serve: serveGin, seesLeaving: true, streams: true},
+		{name: "Echo", serve: serveEcho, seesLeaving: true, streams: true},
+		{name: "Fiber", serve: serveFiber, streams: true, streamsLate: true},
+		{name: "toy", serve: serveToy},
 	}
 }
 
