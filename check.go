@@ -195,11 +195,10 @@ func (o *Outcome) stand() {
 			unlisted++
 			continue
 		}
-		s := standing{name: it.rule.name, limit: it.limit, policy: it.rule.policy, decision: &o.charges[i].Decision, violated: o.violated(i)}
-		if it.limit != it.rule.Limit {
-			s.policy, full = "", ""
+		if it.rule.LimitFunc != nil && it.limit != it.rule.Limit {
+			full = ""
 		}
-		o.standing = append(o.standing, s)
+		o.standing = append(o.standing, standing{it.rule, &it.limit, &o.charges[i].Decision, o.violated(i)})
 	}
 	if unlisted > 0 {
 		full = ""
@@ -236,12 +235,11 @@ func (o *Outcome) Settle(status int) {
 	outcomes.Put(o)
 }
 
-// forget leaves nothing of the request but the room for the next one.
+// forget leaves nothing of the request, only room for the next one.
 func (o *Outcome) forget() {
-	clear(o.items)
-	clear(o.charges)
-	clear(o.standing)
-	clear(o.verdicts)
+	for i := range o.charges {
+		o.charges[i].Key = "" // the rest is the configuration's
+	}
 	o.items, o.charges, o.standing, o.verdicts = o.items[:0], o.charges[:0], o.standing[:0], o.verdicts[:0]
 	o.wire.reset()
 	o.m, o.s, o.ctx, o.ledger, o.request.r = nil, nil, nil, nil, nil

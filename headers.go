@@ -85,9 +85,8 @@ func (s HeaderStyle) Names() []string {
 
 // standing is what fields tell of one rule.
 type standing struct {
-	name     string
-	limit    limiter.Limit
-	policy   string // ready member of RateLimit-Policy, "" if limit is not the rule's own
+	rule     *rule
+	limit    *limiter.Limit // that holds, the rule's own or another
 	decision *limiter.Decision
 	violated bool
 }
@@ -124,7 +123,7 @@ func (w *wire) number(name string, n int64) {
 	w.end(name, from)
 }
 
-func (w *wire) value(f field) string {
+func (w *wire) value(f *field) string {
 	if f.ready != "" {
 		return f.ready
 	}
@@ -133,8 +132,8 @@ func (w *wire) value(f field) string {
 
 func (w *wire) all() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
-		for _, f := range w.fields {
-			if !yield(f.name, w.value(f)) {
+		for i := range w.fields {
+			if f := &w.fields[i]; !yield(f.name, w.value(f)) {
 				return
 			}
 		}
@@ -148,9 +147,11 @@ func (w *wire) writeTo(h http.Header) {
 		return
 	}
 	values := make([]string, len(w.fields))
-	for i, f := range w.fields {
+	others := len(h) > 0
+	for i := range w.fields {
+		f := &w.fields[i]
 		values[i] = w.value(f)
-		if f.name == headerRateLimit || f.name == headerPolicy {
+		if others && (f.name == headerRateLimit || f.name == headerPolicy) {
 			if before := h[f.name]; len(before) > 0 {
 				h[f.name] = append(before[:len(before):len(before)], values[i])
 				continue
@@ -207,11 +208,7 @@ func (w *wire) structured(list []standing, full string, refused bool) {
 		from := len(w.text)
 		for i := range list {
 			w.text = separate(w.text, i > 0)
-			if list[i].policy != "" {
-				w.text = append(w.text, list[i].policy...)
-				continue
-			}
-			w.text = appendPolicy(w.text, list[i].name, list[i].limit)
+			w.text = appendPolicy(w.text, list[i].rule.quoted, *list[i].limit)
 		}
 		w.end(headerPolicy, from)
 	}
@@ -222,7 +219,7 @@ func (w *wire) structured(list []standing, full string, refused bool) {
 			continue
 		}
 		w.text = separate(w.text, len(w.text) > from)
-		w.text = appendString(w.text, s.name)
+		w.text = append(w.text, s.rule.quoted...)
 		w.text = appendCount(append(w.text, ";r="...), s.remaining())
 		w.text = appendCount(append(w.text, ";t="...), seconds(s.reset()))
 	}
@@ -328,27 +325,16 @@ func separate(b []byte, more bool) []byte {
 	return b
 }
 
-// appendPolicy writes a member of RateLimit-Policy.
+// appendPolicy writes a member of RateLimit-Policy; name is quoted already.
 func appendPolicy(b []byte, name string, l limiter.Limit) []byte {
-	b = appendString(b, name)
+	b = append(b, name...)
 	b = appendCount(append(b, ";q="...), l.Requests)
 	return appendCount(append(b, ";w="...), seconds(l.Window))
 }
 
-// appendString writes a String of structured fields (RFC 9651, section 4.1.6). s is printable ASCII.
-func appendString(b []byte, s string) []byte {
-	b = append(b, '"')
-	if strings.IndexByte(s, '"') < 0 && strings.IndexByte(s, '\\') < 0 {
-		b = append(b, s...)
-		return append(b, '"')
-	}
-	for i := range len(s) {
-		if s[i] == '"' || s[i] == '\\' {
-			b = append(b, '\\')
-		}
-		b = append(b, s[i])
-	}
-	return append(b, '"')
+// quote makes a String of structured fields (RFC 9651, section 4.1.6). s is printable ASCII.
+func quote(s string) string {
+	return `"` + strings.NewReplacer(`"`, `\"`, `\`, `\\`).Replace(s) + `"`
 }
 
 // appendCount writes an Integer of structured fields: at most 15 digits (RFC 9651, section 3.3.1).
@@ -361,7 +347,7 @@ func (s *settings) fullPolicy() string {
 	var b []byte
 	for i := range s.rules {
 		if s.rules[i].visible() {
-			b = append(separate(b, len(b) > 0), s.rules[i].policy...)
+			b = appendPolicy(separate(b, len(b) > 0), s.rules[i].quoted, s.rules[i].Limit)
 		}
 	}
 	return string(b)

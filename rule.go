@@ -54,7 +54,7 @@ type rule struct {
 	name    string
 	scope   string
 	keys    *keyring
-	policy  string // member of RateLimit-Policy for the rule's own Limit
+	quoted  string // the name as fields have it
 	checker limiter.Checker
 	health  *health
 	trial   *trial // of a Shadow rule
@@ -79,7 +79,7 @@ func (r Rule) compile(field string, cfg Config, s *settings, f *faults) rule {
 		*f = append(*f, fault)
 	}
 	c.keys = keys
-	c.policy = string(appendPolicy(nil, r.Name, r.Limit))
+	c.quoted = quote(r.Name)
 	return c
 }
 
