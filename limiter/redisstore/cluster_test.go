@@ -68,6 +68,7 @@ func must(t testing.TB, err error) {
 }
 
 func TestStoreOnCluster(t *testing.T) {
+	t.Parallel()
 	addrs := startCluster(t)
 	for _, heeds := range []bool{true, false} {
 		t.Run(fmt.Sprintf("ContextTimeoutEnabled %v", heeds), func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 )
 
 func TestStoreOnFakeServer(t *testing.T) {
+	t.Parallel()
 	limitertest.Run(t, func(t *testing.T) limitertest.Harness {
 		server := startFake(t)
 		store := newStore(t, connect(t, server.Addr()), redisstore.Config{DenyCache: -1})
@@ -38,6 +39,7 @@ func account(t *testing.T) (options []string, user, password string) {
 
 // The store has no more rights than the README says that it needs.
 func TestStoreOnServer(t *testing.T) {
+	t.Parallel()
 	options, user, password := account(t)
 	client := redis.NewClient(&redis.Options{
 		Addr: startRedis(t, options...), Username: user, Password: password, ContextTimeoutEnabled: true,
