@@ -101,8 +101,8 @@ func (o *Outcome) judged(taken bool) {
 		it := &o.items[i]
 		it.rule.health.succeeded(o.m.journal, it.rule)
 		it.spent = taken && o.charges[i].Allowed
-		if it.rule.Shadow && !o.charges[i].Allowed {
-			it.rule.trial.refuse(o.m.journal, it.rule.name)
+		if !o.charges[i].Allowed {
+			it.rule.refused(o.charges[i].RetryAfter, o.m.journal)
 		}
 		if o.charges[i].Cached {
 			it.source = FromCache
@@ -166,8 +166,9 @@ func (o *Outcome) retryAfter() time.Duration {
 }
 
 // Fields returns the header fields to set on the answer, with names in net/http's canonical form. RateLimit and
-// RateLimit-Policy are to be added to what other layers wrote, all others replace it. Set them before the handler
-// runs.
+// RateLimit-Policy are to be added to what other layers wrote, all others replace it: so of several Middlewares all
+// rules are seen in RateLimitFields, and those of the innermost in the styles that can tell of one rule only. Set them
+// before the handler runs.
 func (o *Outcome) Fields() iter.Seq2[string, string] { return o.wire.all() }
 
 // compose builds the fields.
@@ -293,18 +294,7 @@ func (o *Outcome) observe(took time.Duration) {
 	for i := range o.items {
 		it := &o.items[i]
 		seen := Observation{Rule: it.rule.name, Source: it.source, Cost: o.charges[i].Cost, Store: took}
-		switch {
-		case it.source == FromNone && o.status == http.StatusServiceUnavailable && it.rule.closes():
-			seen.Result = Closed
-		case it.source == FromNone:
-			seen.Result = Open
-		case o.charges[i].Allowed:
-			seen.Result = Allowed
-		case it.rule.Shadow:
-			seen.Result = ShadowRefused
-		default:
-			seen.Result = Refused
-		}
+		seen.see(it.rule, &o.charges[i], o.status == http.StatusServiceUnavailable)
 		o.s.observer.Observe(seen)
 	}
 }

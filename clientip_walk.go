@@ -1,6 +1,7 @@
 package httplimit
 
 import (
+	"fmt"
 	"net/netip"
 	"strings"
 )
@@ -19,7 +20,7 @@ type clientResolver struct {
 func (c *clientResolver) find(r Request) (identity, error) {
 	if c.ipv4Bits == 32 && !c.trustsAnything() {
 		if text, ok := leadingIPv4(r.RemoteAddr()); ok {
-			c.warnings.untrustedHeader.look(r)
+			c.warnings.untrustedHeader.look(r, headerXFF, headerForwarded, c.header)
 			return identity{text: text, plain: true}, nil
 		}
 	}
@@ -30,12 +31,15 @@ func (c *clientResolver) find(r Request) (identity, error) {
 	return c.bucket(at), nil
 }
 
-// given turns the text of an address into its bucket. Any other text, such as that of a bucket, stands for itself.
-func (c *clientResolver) given(text string) identity {
+// given turns the text of an address into its bucket. That of a bucket stands for it.
+func (c *clientResolver) given(text string) (identity, error) {
 	if at, ok := parseHost(text); ok {
-		return c.bucket(at)
+		return c.bucket(at), nil
 	}
-	return identity{text: text}
+	if network, err := netip.ParsePrefix(text); err == nil {
+		return identity{network: network.Masked()}, nil
+	}
+	return identity{}, fmt.Errorf("%q is no address and no bucket of addresses, want such as 192.0.2.7 or 2001:db8:1:2::/64", text)
 }
 
 func (c *clientResolver) client(r Request) (at host, ok bool) {
@@ -45,9 +49,10 @@ func (c *clientResolver) client(r Request) (at host, ok bool) {
 	}
 	switch {
 	case !c.trustsAnything():
-		c.warnings.untrustedHeader.look(r)
+		c.warnings.untrustedHeader.look(r, headerXFF, headerForwarded, c.header)
 		return peer, hasAddress
 	case !c.trustsPeer(peer, hasAddress):
+		c.warnings.untrustedPeer.look(r, c.header)
 		return peer, hasAddress
 	}
 	switch values := r.Values(c.header); {

@@ -8,6 +8,7 @@ import (
 // addressWarnings are what the ClientIP keys of one rule have to say about the setup around it, each at most once.
 type addressWarnings struct {
 	untrustedHeader    lookout
+	untrustedPeer      lookout
 	peerWithoutAddress warning
 	endedAtProxy       warning
 }
@@ -18,6 +19,12 @@ func newAddressWarnings(warn func(code, message string)) *addressWarnings {
 			code: "forwarded-header-not-trusted",
 			message: "requests carry X-Forwarded-For or Forwarded, and a ClientIP key trusts no proxy: " +
 				"if the service stands behind one, all its clients share the proxy's bucket; give ClientIP the proxy's networks",
+			warn: warn,
+		}},
+		untrustedPeer: lookout{warning: warning{
+			code: "forwarded-header-from-untrusted-peer",
+			message: "a peer that a ClientIP key does not trust sent the header that it reads: if that is a proxy of yours, " +
+				"its network is missing from the trusted ones and all its clients share one bucket; if not, somebody passed your proxies by",
 			warn: warn,
 		}},
 		peerWithoutAddress: warning{
@@ -61,7 +68,7 @@ const (
 	laterLooks = 256 // one request in so many
 )
 
-func (l *lookout) look(r Request) {
+func (l *lookout) look(r Request, headers ...string) {
 	if l.raised.Load() {
 		return
 	}
@@ -72,7 +79,10 @@ func (l *lookout) look(r Request) {
 	} else {
 		l.looks.Add(1)
 	}
-	if len(r.Values(headerXFF)) > 0 || len(r.Values(headerForwarded)) > 0 {
-		l.raise()
+	for _, header := range headers {
+		if header != "" && len(r.Values(header)) > 0 {
+			l.raise()
+			return
+		}
 	}
 }

@@ -32,7 +32,8 @@ func TestAddressWarnings(t *testing.T) {
 		{"a proxy that reports garbage", trusted, request("10.0.0.2:1", [2]string{"X-Forwarded-For", "unknown"}), "client-address-is-a-proxy"},
 		{"fewer hops than counted", counted, request("10.0.0.2:1", [2]string{"Forwarded", "for=198.51.100.7"}), "client-address-is-a-proxy"},
 		{"a proxy that reports", trusted, request("10.0.0.2:1", xff), ""},
-		{"a client that came past the proxy", trusted, request("192.0.2.7:1", xff), ""},
+		{"a proxy that is not trusted, or a client that came past it", trusted, request("192.0.2.7:1", xff), "forwarded-header-from-untrusted-peer"},
+		{"a client that came past the proxy without the header", trusted, request("192.0.2.7:1"), ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var mu sync.Mutex

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"reflect"
 
 	"github.com/httplimit/httplimit/limiter"
 )
@@ -32,7 +33,8 @@ type Config struct {
 	// admit its share of the limit while the store is away.
 	Instances int
 	// OnDeny answers refused requests; nil means d.ServeHTTP(w, r). The fields of the refusal are set before
-	// it is called. It is used by [Middleware.Handler]; adapters have their own.
+	// it is called; the status (d.Status) and the body are its work. It is used by [Middleware.Handler]; adapters
+	// have their own.
 	OnDeny func(w http.ResponseWriter, r *http.Request, d Denial)
 	// Expose lets handlers read the decisions with [From] and add to them with [Spend]. It costs a copy of
 	// each request.
@@ -87,6 +89,10 @@ func (cfg Config) compile(store limiter.Store, log *journal) (*settings, error) 
 	var f faults
 	if len(cfg.Rules) == 0 {
 		f.add("Rules", "there are none, want at least one")
+	}
+	if v := reflect.ValueOf(store); v.Kind() == reflect.Pointer && v.IsNil() {
+		f.add("Store", "it is a nil %T, want one that was made by its New, or no value at all", store)
+		store = nil
 	}
 	if len(cfg.Namespace) > maxNamespace || !unreserved(cfg.Namespace) {
 		f.add("Namespace", "%q is not up to %d letters, digits, '-', '.', '_' and '~'", cfg.Namespace, maxNamespace)

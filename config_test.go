@@ -63,6 +63,7 @@ func TestNewNamesEveryFault(t *testing.T) {
 		"unknown style": {httplimit.Config{Rules: []httplimit.Rule{ok}, Headers: 1 << 12}, []string{"Headers"}},
 		"a limit that the store cannot run": {httplimit.Config{Rules: []httplimit.Rule{ok}, Store: &picky{}},
 			[]string{"Rules[0].Limit"}},
+		"a nil store of some type": {httplimit.Config{Rules: []httplimit.Rule{ok}, Store: (*picky)(nil)}, []string{"Store"}},
 		"all at once": {httplimit.Config{Namespace: "a b", KeySecret: []byte("x"), Instances: -1, Headers: 1 << 12,
 			Rules: []httplimit.Rule{{Failure: 9}, ok, ok}},
 			[]string{"Namespace", "KeySecret", "Instances", "Headers", "Rules[0].Name", "Rules[0].Limit", "Rules[0].Failure", "Rules[0].Key", "Rules[2].Name"}},

@@ -68,15 +68,18 @@ func Spend(ctx context.Context, rule string, n int64) error {
 	if n < 0 {
 		return fmt.Errorf("httplimit: Spend of %d units, want 0 or more", n)
 	}
-	l, _ := ctx.Value(ledgerKey{}).(*ledger)
-	for ; l != nil; l = l.outer {
+	innermost, _ := ctx.Value(ledgerKey{}).(*ledger)
+	if innermost == nil {
+		return fmt.Errorf("httplimit: Spend for rule %q: this context is not that of a request that passed a Middleware with Config.Expose", rule)
+	}
+	for l := innermost; l != nil; l = l.outer {
 		for i := range l.entries {
 			if l.entries[i].rule.name == rule {
 				return l.spend(context.WithoutCancel(ctx), i, n)
 			}
 		}
 	}
-	return fmt.Errorf("httplimit: no rule %q applied to this request, or Config.Expose is not set", rule)
+	return fmt.Errorf("httplimit: no rule %q applied to this request", rule)
 }
 
 func (l *ledger) spend(ctx context.Context, i int, n int64) error {

@@ -12,8 +12,11 @@ import (
 // Allow has a [KeyFunc] that returns [ErrSkip].
 //
 // parts are the values that the rule's Key would have found, as they are, in the order of [Compose]; for [FirstOf] those
-// of its first key. The rule's Failure policy holds: with FailClosed, and for a rule or a number of parts that do not
+// of its first key; for [ClientIP] an address. The rule's Failure policy holds: with FailClosed, and for a rule or a number of parts that do not
 // exist, Allow returns an error. A Shadow rule is always Allowed; its RetryAfter tells what it would have said.
+//
+// What a rule with a LimitFunc counts under another Algorithm or Window than those of Rule.Limit is another counter,
+// which Allow, Peek and Reset do not see.
 func (m *Middleware) Allow(ctx context.Context, rule string, parts ...string) (Verdict, error) {
 	v, r, err := m.direct(ctx, rule, parts, limiter.Enforce)
 	if err == nil && r.Shadow {
@@ -32,7 +35,8 @@ func (m *Middleware) Peek(ctx context.Context, rule string, parts ...string) (Ve
 }
 
 // Reset forgets what a client has spent of a rule, in the store and in this process: for operators who unblock somebody.
-// Other processes may refuse the client for up to a second more. parts are those of [Middleware.Allow].
+// Other processes may refuse the client for up to a second more. parts are those of [Middleware.Allow]. After an error
+// it may have taken effect; repeat it.
 func (m *Middleware) Reset(ctx context.Context, rule string, parts ...string) error {
 	s, _, c, err := m.directCharge(rule, parts)
 	if err != nil {
@@ -58,7 +62,7 @@ func (m *Middleware) direct(ctx context.Context, rule string, parts []string, mo
 	if r.Shadow && mode == limiter.Enforce {
 		c.Mode = limiter.Observe
 	}
-	if _, err := m.takeDirect(ctx, s, r, &c); err != nil {
+	if err := m.takeDirect(ctx, s, r, &c); err != nil {
 		return Verdict{}, nil, fmt.Errorf("httplimit: rule %q: %w", rule, err)
 	}
 	return Verdict{Rule: r.name, Limit: limit, Cost: 1, Decision: c.Decision}, r, nil

@@ -30,7 +30,7 @@ func (p FailurePolicy) String() string {
 	return name(int(p), "fail-local", "fail-open", "fail-closed")
 }
 
-// Health tells of a rule that the store cannot decide at present.
+// Health tells of a rule that the store could not decide lately.
 type Health struct {
 	Rule   string
 	Policy FailurePolicy // what happens to its requests meanwhile
@@ -47,6 +47,9 @@ type failure struct {
 	since, last time.Time
 	err         error
 }
+
+// staleTime is how long a failure says anything about the present.
+const staleTime = 10 * time.Second
 
 // settleTime is how long the store must not have failed before it counts as well again: one that fails now and then
 // would otherwise write two lines for each failure.
@@ -74,8 +77,10 @@ func (h *health) succeeded(j *journal, r *rule) {
 	}
 }
 
-// Health returns the rules that the store cannot decide at present, none of them if all is well: for a readiness page.
-// A rule is well again with its first decision a second or more after the last failure.
+// Health returns the rules that the store could not decide lately, none of them if all is well: for a readiness page. A
+// rule is well again with its first decision a second or more after the last failure, and ten seconds after it in any
+// case, so that a service that gets no requests because it is not ready does not stay so. Rules with FailLocal and
+// FailOpen go on serving: they are worth a warning, and no reason to take the service out of the load balancer.
 func (m *Middleware) Health() []Health {
 	s := m.settings.Load()
 	if s == nil {
@@ -84,7 +89,7 @@ func (m *Middleware) Health() []Health {
 	var ill []Health
 	for i := range s.rules {
 		r := &s.rules[i]
-		if f := r.health.failing.Load(); f != nil {
+		if f := r.health.failing.Load(); f != nil && time.Since(f.last) < staleTime {
 			ill = append(ill, Health{Rule: r.name, Policy: r.Failure, Since: f.since, Err: f.err})
 		}
 	}
@@ -165,34 +170,41 @@ func share(l limiter.Limit, cost, instances int64) limiter.Limit {
 	return l
 }
 
-// takeDirect decides one charge of a rule outside a request, by the store or the rule's policy.
-func (m *Middleware) takeDirect(ctx context.Context, s *settings, r *rule, c *limiter.Charge) (Source, error) {
+// takeDirect decides one charge of a rule outside a request, by the store or the rule's policy. What is spent is told to
+// the Observer.
+func (m *Middleware) takeDirect(ctx context.Context, s *settings, r *rule, c *limiter.Charge) error {
+	began := time.Now()
 	batch := []limiter.Charge{*c}
 	_, err := s.store.Take(ctx, batch)
+	seen := Observation{Rule: r.name, Cost: c.Cost, Store: time.Since(began)}
 	if err == nil {
 		r.health.succeeded(m.journal, r)
-		*c = batch[0]
-		return FromStore, nil
+	} else if seen.Source, err = m.directFallback(ctx, s, r, batch, err); err != nil && ctx.Err() != nil {
+		return err
 	}
+	*c = batch[0]
+	if s.observer != nil && c.Mode != limiter.Look {
+		seen.see(r, c, err != nil)
+		s.observer.Observe(seen)
+	}
+	return err
+}
+
+// directFallback applies the rule's policy to a batch of one after the store returned an error.
+func (m *Middleware) directFallback(ctx context.Context, s *settings, r *rule, batch []limiter.Charge, err error) (Source, error) {
 	if ctx.Err() != nil {
 		return FromNone, ctx.Err()
 	}
 	r.health.failed(m.journal, r, err)
+	c := &batch[0]
 	c.Decision = limiter.Decision{Allowed: true}
-	switch r.Failure {
-	case FailOpen:
-		return FromNone, nil
-	case FailClosed:
-		if r.closes() {
-			return FromNone, err
-		}
-		return FromNone, nil
-	}
-	batch[0] = *c
-	batch[0].Limit = share(c.Limit, c.Cost, s.instances)
-	if _, err := m.local().Take(ctx, batch); err != nil {
+	switch {
+	case r.closes():
 		return FromNone, err
+	case r.Failure != FailLocal:
+		return FromNone, nil
 	}
-	*c = batch[0]
-	return FromLocal, nil
+	c.Limit = share(c.Limit, c.Cost, s.instances)
+	_, err = m.local().Take(ctx, batch)
+	return FromLocal, err
 }

@@ -151,8 +151,13 @@ func TestOneLineAndHealthPerChangeOfState(t *testing.T) {
 			t.Errorf("a success between failures: log %q, want no further line", log.String())
 		}
 
+		// Without requests nothing is known any more, and nobody is kept out for what was.
+		time.Sleep(10 * time.Second)
+		if h := m.Health(); len(h) != 0 {
+			t.Errorf("ten seconds after the last failure: health %v, want none", h)
+		}
+
 		store.fail(nil)
-		time.Sleep(time.Second)
 		serve(m, "192.0.2.7:1")
 		if h := m.Health(); len(h) != 0 || lines() != 2 || !strings.Contains(log.String(), "decides again") {
 			t.Errorf("after a second without failure: health %v, log %q", h, log.String())

@@ -13,7 +13,12 @@ import (
 )
 
 // HeaderStyle chooses the header fields of answers, as a set of the constants below: at most one RateLimit style and
-// at most one X style. Zero means RateLimitFields. A refusal carries Retry-After whatever the style.
+// at most one X style. Zero means RateLimitFields. A refusal carries Retry-After whatever the style, unless the request
+// costs more than its limit allows at once and can never pass.
+//
+// The time in a field (t, reset) is that until the whole quota is free again; after a refusal it is that of
+// Retry-After, and RateLimit lists only the rules that were violated. Styles that can tell of one rule only take the
+// violated one with the longest wait, else the one with the least left.
 type HeaderStyle uint16
 
 const (

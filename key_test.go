@@ -199,11 +199,26 @@ func TestKeysFoundElsewhere(t *testing.T) {
 	}
 }
 
+// TestAddressParts: an operator who mistypes an address must not think that he has unblocked somebody.
+func TestAddressParts(t *testing.T) {
+	keys := ring(t, ClientIP(), nil, "")
+	for part, want := range map[string]string{
+		"192.0.2.7": "192.0.2.7", "::ffff:192.0.2.7": "192.0.2.7", "192.0.2.7/32": "192.0.2.7",
+		"2001:db8:1:2:3::4": "2001:db8:1:2::/64", "2001:db8:1:2::/64": "2001:db8:1:2::/64", "2001:db8:1:2:3::/64": "2001:db8:1:2::/64",
+		"nonsense": "", "1.2.3.4:5": "", " 1.2.3.4": "", "": "",
+	} {
+		got, err := keys.of([]string{part})
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("of(%q): got %q, %v, want %q", part, got, err, want)
+		}
+	}
+}
+
 func TestWrongNumberOfParts(t *testing.T) {
 	keys := ring(t, Compose(ClientIP(), FirstOf(Compose(Header("X-A"), Everyone()), Header("X-B"))), nil, "")
 	for _, parts := range [][]string{nil, {"a"}, {"a", "b", "c"}} {
 		key, err := keys.of(parts)
-		if want := fmt.Sprintf("has 2 parts, not %d", len(parts)); err == nil || !strings.Contains(err.Error(), want) {
+		if want := fmt.Sprintf("got %d parts, want 2", len(parts)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("of(%q) is %q, %v; want an error with %q", parts, key, err, want)
 		}
 	}

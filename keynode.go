@@ -64,7 +64,7 @@ func (n *keyNode) parts() int {
 }
 
 // place is gather for identities found elsewhere. It takes as many parts as it needs and returns the rest.
-func (n *keyNode) place(d *keyDraft, parts []string) []string {
+func (n *keyNode) place(d *keyDraft, parts []string) (rest []string, err error) {
 	switch {
 	case n.first != nil:
 		d.items = append(d.items, keyItem{mark: n.first[0].mark})
@@ -72,21 +72,26 @@ func (n *keyNode) place(d *keyDraft, parts []string) []string {
 	case n.leaf != nil:
 		item := keyItem{composed: n.composed}
 		if n.parts() == 1 {
-			item.found, parts = n.given(parts[0]), parts[1:]
+			if item.found, err = n.given(parts[0]); err != nil {
+				return nil, err
+			}
+			parts = parts[1:]
 		}
 		d.items = append(d.items, item)
-		return parts
+		return parts, nil
 	}
 	for i := range n.all {
-		parts = n.all[i].place(d, parts)
+		if parts, err = n.all[i].place(d, parts); err != nil {
+			return nil, err
+		}
 	}
-	return parts
+	return parts, nil
 }
 
 // given is the identity that the leaf would have found if its text is part.
-func (n *keyNode) given(part string) identity {
+func (n *keyNode) given(part string) (identity, error) {
 	if client, ok := n.leaf.(*clientResolver); ok {
 		return client.given(part)
 	}
-	return identity{text: part}
+	return identity{text: part}, nil
 }

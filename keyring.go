@@ -63,11 +63,13 @@ func unexpected(err error) error {
 // Compose. FirstOf takes its first key, Everyone no part. An address stands for its bucket.
 func (k *keyring) of(parts []string) (string, error) {
 	if want := k.key.root.parts(); want != len(parts) {
-		return "", fmt.Errorf("httplimit: the key of this rule has %d parts, not %d", want, len(parts))
+		return "", fmt.Errorf("got %d parts, want %d: one for each identity that its Key looks for", len(parts), want)
 	}
 	d := k.key.drafts.take()
 	defer k.key.drafts.give(d)
-	k.key.root.place(d, parts)
+	if _, err := k.key.root.place(d, parts); err != nil {
+		return "", err
+	}
 	return k.key.write(d), nil
 }
 

@@ -446,3 +446,18 @@ func TestRealServer(t *testing.T) {
 		}
 	}
 }
+
+func TestACostThatCanNeverPassIsTold(t *testing.T) {
+	var log bytes.Buffer
+	m := mustNew(t, httplimit.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Rules: []httplimit.Rule{
+		{Name: "export", Key: httplimit.Everyone(), Limit: limiter.PerHour(5), Cost: func(*http.Request) (int64, error) { return 10, nil }},
+	}})
+	for range 3 {
+		if w := serve(m, "192.0.2.7:1"); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "" {
+			t.Errorf("got %d with Retry-After %q, want 429 without", w.Code, w.Header().Get("Retry-After"))
+		}
+	}
+	if got := log.String(); strings.Count(got, "can never pass") != 1 || !strings.Contains(got, "rule=export") {
+		t.Errorf("log: got %q, want one line", got)
+	}
+}

@@ -1,11 +1,15 @@
 package httplimit
 
-import "time"
+import (
+	"time"
+
+	"github.com/httplimit/httplimit/limiter"
+)
 
 // Observer is told of decisions, for metrics and logs. It is called in the request's goroutine and by many requests at
 // once, so it should be quick. It never sees a key.
 type Observer interface {
-	// Observe is called once for each rule that applied to a request.
+	// Observe is called once for each rule that applied to a request, and once for each [Middleware.Allow].
 	Observe(Observation)
 }
 
@@ -34,6 +38,22 @@ const (
 // String returns a name that is fit for a metric's label.
 func (r Result) String() string {
 	return name(int(r), "allowed", "refused", "shadow-refused", "open", "closed")
+}
+
+// see fills in the Result.
+func (o *Observation) see(r *rule, c *limiter.Charge, unavailable bool) {
+	switch {
+	case o.Source == FromNone && unavailable && r.closes():
+		o.Result = Closed
+	case o.Source == FromNone:
+		o.Result = Open
+	case c.Allowed:
+		o.Result = Allowed
+	case r.Shadow:
+		o.Result = ShadowRefused
+	default:
+		o.Result = Refused
+	}
 }
 
 // Source is who decided.

@@ -22,6 +22,36 @@ func (r *recorder) Observe(o httplimit.Observation) {
 	r.seen = append(r.seen, fmt.Sprintf("%s %v by %v costs %d", o.Rule, o.Result, o.Source, o.Cost))
 }
 
+func TestObserverIsToldOfAllow(t *testing.T) {
+	tests := map[string]struct {
+		err    error
+		policy httplimit.FailurePolicy
+		want   []string
+	}{
+		"decided":     {nil, 0, []string{"a allowed by store costs 1", "a refused by store costs 1"}},
+		"fail local":  {errDown, httplimit.FailLocal, []string{"a allowed by local costs 1", "a refused by local costs 1"}},
+		"fail open":   {errDown, httplimit.FailOpen, []string{"a open by none costs 1", "a open by none costs 1"}},
+		"fail closed": {errDown, httplimit.FailClosed, []string{"a closed by none costs 1", "a closed by none costs 1"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var seen recorder
+			cfg := httplimit.Config{Observer: &seen, Rules: []httplimit.Rule{{Name: "a", Key: httplimit.Everyone(), Limit: limiter.PerDay(1), Failure: tt.policy}}}
+			if tt.err != nil {
+				cfg.Store = &scripted{err: tt.err}
+			}
+			m := mustNew(t, cfg)
+			for range 2 {
+				_, _ = m.Allow(t.Context(), "a")
+			}
+			_, _ = m.Peek(t.Context(), "a")
+			if !slices.Equal(seen.seen, tt.want) {
+				t.Errorf("observed:\n got %q\nwant %q", seen.seen, tt.want)
+			}
+		})
+	}
+}
+
 func TestObserver(t *testing.T) {
 	rules := func(policy httplimit.FailurePolicy) []httplimit.Rule {
 		return []httplimit.Rule{

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/httplimit/httplimit/limiter"
 )
@@ -19,7 +20,8 @@ type Rule struct {
 	// Key tells who is counted. Required.
 	Key Key
 	// NoKey counts the requests that lack the identity that Key looks for, apart from those that have one. Nil
-	// means by the address of the socket peer, so nobody gets past a rule by leaving a header out.
+	// means by the address of the socket peer, so nobody gets past a rule by leaving a header out. Behind a
+	// proxy that is the proxy's address, one bucket for all of them: set NoKey to a [ClientIP] that trusts it.
 	NoKey Key
 	// Limit is how much each key may spend. Required.
 	Limit limiter.Limit
@@ -32,7 +34,9 @@ type Rule struct {
 	// When tells whether the rule applies to a request; nil means to every one.
 	When func(*http.Request) bool
 	// CountStatus, if set, is asked with the status of the answer when the handler has returned. If it says
-	// false, what the request spent is given back: so only failed logins count, or only successes.
+	// false, what the request spent is given back: so only failed logins count, or only successes. Requests
+	// under way count, so that nobody gets more guesses by making them at once: leave room for the clients that
+	// share an address.
 	CountStatus func(status int) bool
 	// Failure says what happens when the store cannot decide; zero means FailLocal.
 	Failure FailurePolicy
@@ -128,6 +132,18 @@ func (r *rule) charge(c *limiter.Charge, req Request, log *journal) (applies boo
 	}
 	return true
 }
+
+// refused notes what operators should know of a refusal.
+func (r *rule) refused(retry time.Duration, log *journal) {
+	if r.Shadow {
+		r.trial.refuse(log, r.name)
+	}
+	if retry == limiter.Never {
+		log.once(r.name, "a request can never pass", errTooCostly)
+	}
+}
+
+var errTooCostly = errors.New("its Cost is above what the limit allows at once")
 
 func (r *rule) limitFor(req Request, log *journal) (l limiter.Limit, applies bool) {
 	if r.LimitFunc == nil {

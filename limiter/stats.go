@@ -21,8 +21,8 @@ type Stats struct {
 	// PreviousWeight is the share of Previous that still counts: 1 at the start of a window, towards 0 at its
 	// end. 0 for the algorithms that have no previous window.
 	PreviousWeight float64 `json:"previousWeight"`
-	// Estimate is what is compared with the limit: Current + Previous x PreviousWeight.
-	Estimate float64 `json:"estimate"`
+	// Estimate is what is compared with the limit: Current + Previous x PreviousWeight, the latter rounded down.
+	Estimate int64 `json:"estimate"`
 
 	// Allowed tells whether one more unit would fit now. Durations are nanoseconds in JSON; RetryAfter is
 	// [Never] (the largest int64) where the limit can never allow it.
@@ -49,13 +49,14 @@ func (l *Limiter) Stats(ctx context.Context, key string) ([]Stats, error) {
 func newStats(c *Charge) Stats {
 	window := c.Limit.WindowMillis()
 	start, end := c.At-window, c.At
-	weight := 0.0
+	weight, estimate := 0.0, c.Current
 	switch c.Limit.Algorithm {
 	case SlidingWindow, FixedWindow:
 		start = c.At - c.At%window
 		end = start + window
 		if c.Limit.Algorithm == SlidingWindow {
 			weight = float64(end-c.At) / float64(window)
+			estimate += mulDiv(c.Previous, end-c.At, window)
 		}
 	}
 	return Stats{
@@ -66,7 +67,7 @@ func newStats(c *Charge) Stats {
 		Current:        c.Current,
 		Previous:       c.Previous,
 		PreviousWeight: weight,
-		Estimate:       float64(c.Current) + float64(c.Previous)*weight,
+		Estimate:       estimate,
 		Allowed:        c.Allowed,
 		Remaining:      c.Remaining,
 		RetryAfter:     c.RetryAfter,
