@@ -11,8 +11,9 @@ type Algorithm uint8
 
 const (
 	// SlidingWindow weighs the count of the previous window by how much of it a window that ends now still
-	// covers, and adds the count of the current one. Two numbers a key, whatever the limit. Over any stretch of
-	// one window it admits at most twice the limit, and that only for a burst aimed at the turn of a window.
+	// covers, rounded down, and adds the count of the current one. Two numbers a key, whatever the limit. It is
+	// an estimate: over a stretch of one window a client that tries all the time gets up to twice the limit,
+	// where a turn of the window lies in it. With small limits that is a large share; take SlidingLog there.
 	SlidingWindow Algorithm = iota
 	// SlidingLog remembers when every admitted unit was taken, for one window. Exact: never more than the
 	// limit over any stretch of one window. Costs memory in proportion to the limit.
