@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -43,7 +44,7 @@ type Config struct {
 // service starts while Redis is down. Every fault of the Config is reported at once.
 func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	var faults []error
-	if client == nil {
+	if v := reflect.ValueOf(client); client == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		faults = append(faults, errors.New("redisstore: client is nil, want one such as redis.NewClient makes"))
 	}
 	if len(cfg.Prefix) > longestPrefix || !printable(cfg.Prefix) {
