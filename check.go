@@ -99,7 +99,7 @@ func (o *Outcome) decide() {
 func (o *Outcome) judged(taken bool) {
 	for i := range o.items {
 		it := &o.items[i]
-		it.rule.health.succeeded(o.m.journal, it.rule)
+		it.rule.state.health.succeeded(o.m.journal, it.rule)
 		it.spent = taken && o.charges[i].Allowed
 		if !o.charges[i].Allowed {
 			it.rule.refused(o.charges[i].RetryAfter, o.m.journal)
@@ -217,84 +217,4 @@ func (o *Outcome) Context() context.Context {
 		return o.ctx
 	}
 	return context.WithValue(o.ctx, ledgerKey{}, o.ledger)
-}
-
-// Settle ends the Outcome: once, for refused requests too, when the handler has returned. status is that of the
-// answer: 500 after a panic, 101 for a connection that was taken over, 499 where nothing was written because the
-// client had left. Rules with CountStatus give back what status does not make count; 499 always counts, so that
-// nobody gets free tries by hanging up.
-//
-// The Outcome, but for its Context and its Denial, must not be used afterwards.
-func (o *Outcome) Settle(status int) {
-	if o.m == nil {
-		return // settled twice
-	}
-	if status != statusClientClosed {
-		o.giveBack(status)
-	}
-	o.forget()
-	outcomes.Put(o)
-}
-
-// forget leaves nothing of the request, only room for the next one.
-func (o *Outcome) forget() {
-	for i := range o.charges {
-		o.charges[i].Key = "" // the rest is the configuration's
-	}
-	o.items, o.charges, o.standing, o.verdicts = o.items[:0], o.charges[:0], o.standing[:0], o.verdicts[:0]
-	o.wire.reset()
-	o.m, o.s, o.ctx, o.ledger, o.request.r = nil, nil, nil, nil, nil
-	o.status, o.retry = 0, 0
-}
-
-// counting tells whether Settle needs to know the status.
-func (o *Outcome) counting() bool {
-	for i := range o.items {
-		if o.items[i].spent && o.items[i].rule.CountStatus != nil {
-			return true
-		}
-	}
-	return false
-}
-
-// giveBack refunds, in the store and the window that were charged, also when the client has left meanwhile.
-func (o *Outcome) giveBack(status int) {
-	var stored, local []limiter.Charge
-	for i := range o.items {
-		it := &o.items[i]
-		if !it.spent || it.rule.CountStatus == nil || it.rule.CountStatus(status) {
-			continue
-		}
-		back := append(o.ledger.spends(it.rule.name), o.charges[i])
-		if it.source == FromLocal {
-			local = append(local, back...)
-		} else {
-			stored = append(stored, back...)
-		}
-	}
-	if stored != nil {
-		o.refund(o.s.store, stored)
-	}
-	if local != nil {
-		o.refund(o.m.local(), local)
-	}
-}
-
-func (o *Outcome) refund(store limiter.Store, charges []limiter.Charge) {
-	for i := range charges {
-		charges[i].Cost, charges[i].Mode = -charges[i].Cost, limiter.Enforce
-	}
-	if _, err := store.Take(context.WithoutCancel(o.ctx), charges); err != nil {
-		o.m.journal.once("", "what CountStatus gives back could not be given back", err)
-	}
-}
-
-// observe reports to the Observer.
-func (o *Outcome) observe(took time.Duration) {
-	for i := range o.items {
-		it := &o.items[i]
-		seen := Observation{Rule: it.rule.name, Source: it.source, Cost: o.charges[i].Cost, Store: took}
-		seen.see(it.rule, &o.charges[i], o.status == http.StatusServiceUnavailable)
-		o.s.observer.Observe(seen)
-	}
 }

@@ -82,6 +82,7 @@ type settings struct {
 	countPreflight bool
 	observer       Observer
 	log            *journal
+	windows        windows
 }
 
 // compile checks cfg against the store that it will use and makes it ready.

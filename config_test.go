@@ -2,6 +2,7 @@ package httplimit_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -120,5 +121,37 @@ func TestZeroMiddlewarePassesEverything(t *testing.T) {
 	}
 	if h := m.Health(); h != nil {
 		t.Errorf("Health: got %v, want none", h)
+	}
+}
+
+func TestTooManyWindows(t *testing.T) {
+	rule := func(i int) httplimit.Rule {
+		return httplimit.Rule{Name: fmt.Sprint("rule ", i), Key: httplimit.Everyone(), Limit: limiter.Per(1, time.Duration(i+1)*time.Second)}
+	}
+	var rules []httplimit.Rule
+	for i := range 65 {
+		rules = append(rules, rule(i))
+	}
+	_, err := httplimit.New(httplimit.Config{Rules: rules})
+	if got := fields(err); len(got) != 1 || got[0] != "Rules[64].Limit" {
+		t.Errorf("65 windows: faults of %q, want of Rules[64].Limit", got)
+	}
+
+	// A LimitFunc that makes them up does not switch the limiter off.
+	tenant := 0
+	made := rule(0)
+	made.LimitFunc = func(*http.Request) (limiter.Limit, error) {
+		tenant++
+		return limiter.Per(1, time.Duration(tenant)*time.Hour), nil
+	}
+	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{made}})
+	refused := 0
+	for range 200 {
+		if serve(m, "192.0.2.7:1").Code == http.StatusTooManyRequests {
+			refused++
+		}
+	}
+	if refused < 100 {
+		t.Errorf("of 200 requests under ever new windows %d were refused, want all after the first 64", refused)
 	}
 }

@@ -62,6 +62,8 @@ func (l *ledger) verdicts() []Verdict {
 // the tokens of an answer or the rows of a result. It is never refused; the client's later requests pay. Needs
 // Config.Expose. Of two rules of one name the innermost Middleware's is meant.
 //
+// Counts saturate at [limiter.MaxCount].
+//
 // It returns an error if the rule did not apply to the request, if n is negative, or if the store could not be reached.
 // It goes on when ctx has ended, and after the handler has returned.
 func Spend(ctx context.Context, rule string, n int64) error {
@@ -85,6 +87,7 @@ func Spend(ctx context.Context, rule string, n int64) error {
 func (l *ledger) spend(ctx context.Context, i int, n int64) error {
 	e := &l.entries[i]
 	charge := e.charge // where and against which limit; never written
+	n = min(n, limiter.MaxCount)
 	charge.Cost, charge.Mode, charge.State = n, limiter.Force, limiter.State{}
 	store := l.s.store
 	if e.source == FromLocal {
@@ -96,7 +99,9 @@ func (l *ledger) spend(ctx context.Context, i int, n int64) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e.verdict.Cost += n
+	// A counter that is full took less, and no more can be given back.
+	batch[0].Cost = min(n, limiter.MaxCount-min(batch[0].Current, limiter.MaxCount))
+	e.verdict.Cost = min(e.verdict.Cost+n, limiter.MaxCount)
 	e.verdict.Remaining, e.verdict.ResetAfter = batch[0].Remaining, batch[0].ResetAfter
 	if e.rule.CountStatus != nil {
 		e.spends = append(e.spends, batch[0])

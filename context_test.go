@@ -2,8 +2,10 @@ package httplimit_test
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -113,5 +115,47 @@ func TestCountStatusGivesBackWhatWasSpentToo(t *testing.T) {
 	})).ServeHTTP(httptest.NewRecorder(), get())
 	if got := remaining(t, m, "ip"); got != 100 {
 		t.Errorf("remaining: got %d, want 100", got)
+	}
+}
+
+func TestWhatARuleOnTrialOrAnOpenOneWasSpentIsGivenBackToo(t *testing.T) {
+	store := &scripted{answer: func(c *limiter.Charge) { c.Allowed = c.Mode == limiter.Force }}
+	never := func(int) bool { return false }
+	m := mustNew(t, httplimit.Config{Expose: true, Store: store, Rules: []httplimit.Rule{
+		{Name: "trial", Key: httplimit.Everyone(), Limit: limiter.PerDay(5), Shadow: true, CountStatus: never},
+	}})
+	m.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if err := httplimit.Spend(r.Context(), "trial", 10); err != nil {
+			t.Error(err)
+		}
+	})).ServeHTTP(httptest.NewRecorder(), get())
+	var costs []int64
+	for _, c := range store.charges() {
+		costs = append(costs, c.Cost)
+	}
+	if want := []int64{1, 10, -10}; !slices.Equal(costs, want) {
+		t.Errorf("costs that the store was asked for: got %v, want %v", costs, want)
+	}
+}
+
+func TestSpendSaturates(t *testing.T) {
+	rule := ip(limiter.PerDay(100))
+	rule.CountStatus = func(int) bool { return false }
+	m := mustNew(t, httplimit.Config{Expose: true, Rules: []httplimit.Rule{rule}})
+	if _, err := m.Allow(context.Background(), "ip", "192.0.2.1"); err != nil { // somebody else behind the address
+		t.Fatal(err)
+	}
+	m.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		for range 2 {
+			if err := httplimit.Spend(r.Context(), "ip", math.MaxInt64); err != nil {
+				t.Error(err)
+			}
+		}
+		if got := httplimit.From(r.Context())[0].Cost; got != limiter.MaxCount {
+			t.Errorf("cost: got %d, want %d", got, int64(limiter.MaxCount))
+		}
+	})).ServeHTTP(httptest.NewRecorder(), get())
+	if got := remaining(t, m, "ip"); got != 99 {
+		t.Errorf("remaining after all was given back: got %d, want 99, what somebody else has spent", got)
 	}
 }

@@ -89,7 +89,7 @@ func (m *Middleware) Health() []Health {
 	var ill []Health
 	for i := range s.rules {
 		r := &s.rules[i]
-		if f := r.health.failing.Load(); f != nil && time.Since(f.last) < staleTime {
+		if f := r.state.health.failing.Load(); f != nil && time.Since(f.last) < staleTime {
 			ill = append(ill, Health{Rule: r.name, Policy: r.Failure, Since: f.since, Err: f.err})
 		}
 	}
@@ -104,7 +104,7 @@ func (o *Outcome) undecided(err error) {
 	var counted []int
 	for i := range o.items {
 		r := o.items[i].rule
-		r.health.failed(o.m.journal, r, err)
+		r.state.health.failed(o.m.journal, r, err)
 		o.items[i].source = FromNone
 		o.charges[i].Decision = limiter.Decision{Allowed: true}
 		switch {
@@ -141,7 +141,8 @@ func (o *Outcome) countLocally(which []int) {
 			o.status = statusClientClosed
 			return
 		}
-		o.m.journal.once("", "counting in this process failed, requests pass", err)
+		o.m.journal.once("", "counting in this process failed, requests are answered 503", err)
+		o.status, o.retry = http.StatusServiceUnavailable, nextTry(err)
 		return
 	}
 	for j, i := range which {
@@ -178,7 +179,7 @@ func (m *Middleware) takeDirect(ctx context.Context, s *settings, r *rule, c *li
 	_, err := s.store.Take(ctx, batch)
 	seen := Observation{Rule: r.name, Cost: c.Cost, Store: time.Since(began)}
 	if err == nil {
-		r.health.succeeded(m.journal, r)
+		r.state.health.succeeded(m.journal, r)
 	} else if seen.Source, err = m.directFallback(ctx, s, r, batch, err); err != nil && ctx.Err() != nil {
 		return err
 	}
@@ -195,7 +196,7 @@ func (m *Middleware) directFallback(ctx context.Context, s *settings, r *rule, b
 	if ctx.Err() != nil {
 		return FromNone, ctx.Err()
 	}
-	r.health.failed(m.journal, r, err)
+	r.state.health.failed(m.journal, r, err)
 	c := &batch[0]
 	c.Decision = limiter.Decision{Allowed: true}
 	switch {

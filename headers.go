@@ -178,6 +178,9 @@ func (w *wire) standings(style HeaderStyle, list []standing, full string, refuse
 		return
 	}
 	one := reported(list)
+	if refused && !one.violated {
+		return // what refused the request is not to be told
+	}
 	reset := seconds(one.reset())
 	switch {
 	case style&RateLimitDraft07 != 0:

@@ -327,3 +327,20 @@ func TestNoTwoAnswersShareValues(t *testing.T) {
 		t.Errorf("appending to one field wrote into another: %q", got)
 	}
 }
+
+func TestOlderStylesTellNothingOfAPrivateRefusal(t *testing.T) {
+	m := mustNew(t, httplimit.Config{Headers: httplimit.RateLimitDraft06 | httplimit.XRateLimitDelta, Rules: []httplimit.Rule{
+		{Name: "secret", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1), Private: true},
+		{Name: "open", Key: httplimit.ClientIP(), Limit: limiter.PerDay(100)},
+	}})
+	serve(m, "192.0.2.7:1")
+	w := serve(m, "192.0.2.7:1")
+	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
+		t.Fatalf("got %d %v, want 429 with Retry-After", w.Code, w.Header())
+	}
+	for name := range w.Header() {
+		if strings.Contains(name, "Ratelimit") {
+			t.Errorf("%s: %q, want no word of a quota that is not the one used up", name, w.Header()[name])
+		}
+	}
+}

@@ -14,18 +14,27 @@ type journal struct {
 
 	mu    sync.Mutex
 	said  map[topic]map[string]bool // texts by topic
-	rules map[string]*health
+	rules map[string]*ruleState
+}
+
+// ruleState is what outlives a Reconfigure of a rule.
+type ruleState struct {
+	health health
+	trial  trial
 }
 
 // topic is what a repeated message is about.
 type topic struct{ rule, what string }
 
-// maxTexts bounds what one topic may write: a client can influence the text of an error, and must neither fill the log
-// nor keep the other topics out of it.
-const maxTexts = 16
+// maxTexts and maxText bound what one topic may write and remember: a client can influence the text of an error, and must
+// neither fill the log nor keep the other topics out of it.
+const (
+	maxTexts = 16
+	maxText  = 256 // bytes
+)
 
 func newJournal() *journal {
-	return &journal{said: make(map[topic]map[string]bool), rules: make(map[string]*health)}
+	return &journal{said: make(map[topic]map[string]bool), rules: make(map[string]*ruleState)}
 }
 
 func (j *journal) log() *slog.Logger {
@@ -51,10 +60,14 @@ func (j *journal) first(about topic, text string) bool {
 	return true
 }
 
-// once writes a fault of a function in a rule, once per cause.
+// once writes a fault of a function in a rule, once per cause, for the first 16 causes.
 func (j *journal) once(rule, what string, cause error) {
-	if j.first(topic{rule, what}, cause.Error()) {
-		j.log().Warn("httplimit: "+what, "rule", rule, "cause", cause)
+	text := cause.Error()
+	if len(text) > maxText {
+		text = text[:maxText] + "..."
+	}
+	if j.first(topic{rule, what}, text) {
+		j.log().Warn("httplimit: "+what, "rule", rule, "cause", text)
 	}
 }
 
@@ -65,16 +78,16 @@ func (j *journal) warn(code, message string) {
 	}
 }
 
-// health returns the state of a rule, the same one for as long as the journal lives.
-func (j *journal) health(rule string) *health {
+// rule returns the state of a rule, the same one for as long as the journal lives.
+func (j *journal) rule(name string) *ruleState {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	h := j.rules[rule]
-	if h == nil {
-		h = &health{}
-		j.rules[rule] = h
+	state := j.rules[name]
+	if state == nil {
+		state = &ruleState{}
+		j.rules[name] = state
 	}
-	return h
+	return state
 }
 
 // trial counts what a Shadow rule would have refused, and writes a line about it now and then.

@@ -1,15 +1,13 @@
 package httplimit
 
 import (
-	"bufio"
-	"io"
-	"net"
+	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/felixge/httpsnoop"
 	"github.com/httplimit/httplimit/limiter"
 	"github.com/httplimit/httplimit/limiter/memstore"
 )
@@ -117,59 +115,17 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 
 func (o *Outcome) refuse(w http.ResponseWriter, r *http.Request) {
 	defer o.Settle(o.status)
-	if onDeny := o.s.onDeny; onDeny != nil && o.status != statusClientClosed {
+	if o.status == statusClientClosed {
+		if errors.Is(o.ctx.Err(), context.DeadlineExceeded) {
+			w.WriteHeader(http.StatusServiceUnavailable) // a time-out of our own: the client may still be there
+		}
+		return
+	}
+	if onDeny := o.s.onDeny; onDeny != nil {
 		onDeny(w, r, o.denial(nil))
 		return
 	}
 	d := o.denial(o.verdicts) // borrowed: nobody else sees this Denial
 	o.verdicts = d.Rules
 	d.ServeHTTP(w, r)
-}
-
-// serveCounted calls next and settles with the status of its answer: at its return, or when it takes the connection
-// over.
-func (o *Outcome) serveCounted(next http.Handler, w http.ResponseWriter, r *http.Request) {
-	status, returned := 0, false
-	settle := sync.OnceFunc(func() { o.Settle(status) })
-	wrote := func(code int) {
-		if status == 0 && (code >= http.StatusOK || code == http.StatusSwitchingProtocols) {
-			status = code
-		}
-	}
-	defer func() {
-		switch {
-		case !returned:
-			status = http.StatusInternalServerError // a panic, on its way to net/http
-		case status == 0 && r.Context().Err() != nil:
-			status = statusClientClosed
-		case status == 0:
-			status = http.StatusOK
-		}
-		settle()
-	}()
-	next.ServeHTTP(httpsnoop.Wrap(w, httpsnoop.Hooks{
-		WriteHeader: func(f httpsnoop.WriteHeaderFunc) httpsnoop.WriteHeaderFunc {
-			return func(code int) { wrote(code); f(code) }
-		},
-		Write: func(f httpsnoop.WriteFunc) httpsnoop.WriteFunc {
-			return func(b []byte) (int, error) { wrote(http.StatusOK); return f(b) }
-		},
-		ReadFrom: func(f httpsnoop.ReadFromFunc) httpsnoop.ReadFromFunc {
-			return func(src io.Reader) (int64, error) { wrote(http.StatusOK); return f(src) }
-		},
-		Flush: func(f httpsnoop.FlushFunc) httpsnoop.FlushFunc {
-			return func() { wrote(http.StatusOK); f() }
-		},
-		Hijack: func(f httpsnoop.HijackFunc) httpsnoop.HijackFunc {
-			return func() (net.Conn, *bufio.ReadWriter, error) {
-				conn, rw, err := f()
-				if err == nil {
-					wrote(http.StatusSwitchingProtocols)
-					settle()
-				}
-				return conn, rw, err
-			}
-		},
-	}), r)
-	returned = true
 }

@@ -461,3 +461,12 @@ func TestACostThatCanNeverPassIsTold(t *testing.T) {
 		t.Errorf("log: got %q, want one line", got)
 	}
 }
+
+func TestTimeOutOfOurOwnIsAnswered(t *testing.T) {
+	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerHour(5))}})
+	ctx, cancel := context.WithDeadline(context.Background(), time.Unix(1, 0))
+	defer cancel()
+	if w := serveRequest(m, get().WithContext(ctx)); w.Code != http.StatusServiceUnavailable || w.Body.Len() > 0 {
+		t.Errorf("got %d %q, want 503 and no body: a client that has not left must not take nothing for success", w.Code, w.Body)
+	}
+}

@@ -1,6 +1,7 @@
 package httplimit
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
@@ -31,7 +32,7 @@ const (
 	Allowed       Result = iota // by this rule; another one may have refused the request
 	Refused                     // 429
 	ShadowRefused               // would have been refused were the rule not on trial
-	Open                        // let pass undecided: the store was away, the policy is FailOpen
+	Open                        // passed by this rule undecided, the store being away; another one may have answered 503
 	Closed                      // 503: the store was away, the policy is FailClosed
 )
 
@@ -74,4 +75,14 @@ func name(i int, names ...string) string {
 		return names[i]
 	}
 	return "unknown"
+}
+
+// observe reports to the Observer.
+func (o *Outcome) observe(took time.Duration) {
+	for i := range o.items {
+		it := &o.items[i]
+		seen := Observation{Rule: it.rule.name, Source: it.source, Cost: o.charges[i].Cost, Store: took}
+		seen.see(it.rule, &o.charges[i], o.status == http.StatusServiceUnavailable)
+		o.s.observer.Observe(seen)
+	}
 }

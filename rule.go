@@ -26,7 +26,8 @@ type Rule struct {
 	// Limit is how much each key may spend. Required.
 	Limit limiter.Limit
 	// LimitFunc, if set, may replace Limit for one request, by the plan of a tenant for example. After
-	// [ErrSkip] the rule does not apply; on any other error Limit holds, logged once per cause.
+	// [ErrSkip] the rule does not apply; on any other error Limit holds, logged once per cause. The rules of a
+	// Middleware can have 64 different pairs of Algorithm and Window between them; that of a 65th is an error.
 	LimitFunc func(*http.Request) (limiter.Limit, error)
 	// Cost is how many units a request spends; nil means 1. After [ErrSkip] the rule does not apply; on any
 	// other error, and below 0, it is 1, logged once per cause.
@@ -60,8 +61,8 @@ type rule struct {
 	keys    *keyring
 	quoted  string // the name as fields have it
 	checker limiter.Checker
-	health  *health
-	trial   *trial // of a Shadow rule
+	windows *windows
+	state   *ruleState
 }
 
 const maxName = 64
@@ -71,8 +72,13 @@ func (r Rule) compile(field string, cfg Config, s *settings, f *faults) rule {
 		f.add(field+".Name", "%q is not 1 to %d characters from 0x20 to 0x7E", r.Name, maxName)
 	}
 	checker, _ := s.store.(limiter.Checker)
-	c := rule{Rule: r, name: r.Name, scope: cfg.Namespace + "/" + r.Name, checker: checker, health: s.log.health(r.Name), trial: &trial{}}
-	if err := c.check(r.Limit); err != nil {
+	c := rule{Rule: r, name: r.Name, scope: cfg.Namespace + "/" + r.Name, checker: checker, state: s.log.rule(r.Name)}
+	c.windows = &s.windows
+	err := c.check(r.Limit)
+	if err == nil {
+		err = c.windows.admit(r.Limit)
+	}
+	if err != nil {
 		f.add(field+".Limit", "%v", err)
 	}
 	if r.Failure > FailClosed {
@@ -136,7 +142,7 @@ func (r *rule) charge(c *limiter.Charge, req Request, log *journal) (applies boo
 // refused notes what operators should know of a refusal.
 func (r *rule) refused(retry time.Duration, log *journal) {
 	if r.Shadow {
-		r.trial.refuse(log, r.name)
+		r.state.trial.refuse(log, r.name)
 	}
 	if retry == limiter.Never {
 		log.once(r.name, "a request can never pass", errTooCostly)
@@ -155,6 +161,9 @@ func (r *rule) limitFor(req Request, log *journal) (l limiter.Limit, applies boo
 	}
 	if err == nil && l != r.Limit {
 		err = r.check(l)
+	}
+	if err == nil && (l.Window != r.Limit.Window || l.Algorithm != r.Limit.Algorithm) {
+		err = r.windows.admit(l)
 	}
 	if err != nil {
 		log.once(r.name, "LimitFunc failed, the rule's Limit holds", err)

@@ -36,17 +36,23 @@ func TestCountStatus(t *testing.T) {
 		leaves  bool  // the client, before anything is written
 		want    int64 // units spent
 	}{
-		"counts":                             {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }, false, 1},
-		"does not count":                     {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(302) }, false, 0},
-		"nothing written is 200":             {func(http.ResponseWriter, *http.Request) {}, false, 0},
-		"a body alone is 200":                {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hi") }, false, 0},
-		"1xx is not the status":              {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(103); w.WriteHeader(401) }, false, 1},
-		"the first final status stands":      {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401); w.WriteHeader(200) }, false, 1},
-		"a flush is 200":                     {func(w http.ResponseWriter, _ *http.Request) { w.(http.Flusher).Flush(); w.WriteHeader(401) }, false, 0},
-		"a panic is 500":                     {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, false, 1},
-		"a panic after 200 is 500":           {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200); panic("late") }, false, 1},
-		"a client that left counts":          {func(http.ResponseWriter, *http.Request) {}, true, 1},
-		"unless the handler answered it all": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200) }, true, 0},
+		"counts":                 {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }, false, 1},
+		"does not count":         {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(302) }, false, 0},
+		"nothing written is 200": {func(http.ResponseWriter, *http.Request) {}, false, 0},
+		"a body alone is 200":    {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hi"); w.WriteHeader(401) }, false, 0},
+		"so is one that is copied": {func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.Copy(w, strings.NewReader("hi"))
+			w.WriteHeader(401)
+		}, false, 0},
+		"1xx is not the status":                  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(103); w.WriteHeader(401) }, false, 1},
+		"the first final status stands":          {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401); w.WriteHeader(200) }, false, 1},
+		"a flush is 200":                         {func(w http.ResponseWriter, _ *http.Request) { w.(http.Flusher).Flush(); w.WriteHeader(401) }, false, 0},
+		"a panic is 500":                         {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, false, 1},
+		"a panic after 200 is 500":               {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200); panic("late") }, false, 1},
+		"a panic after a refusal undoes nothing": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404); panic("late") }, false, 0},
+		"a panic after the client left is 499":   {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, true, 1},
+		"a client that left counts":              {func(http.ResponseWriter, *http.Request) {}, true, 1},
+		"unless the handler answered it all":     {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200) }, true, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -176,4 +182,81 @@ func TestCountStatusOverASocket(t *testing.T) {
 	if v, err := m.Peek(context.Background(), "ip", "127.0.0.1"); err != nil || v.Remaining != 5 {
 		t.Errorf("after the refund: got %+v, %v, want 5 remaining", v, err)
 	}
+}
+
+// TestHangUpDoesNotUndoAFailure: a reverse proxy panics when its client hangs up in the middle of an answer, which must
+// not give back a try of which the client has read the result.
+func TestHangUpDoesNotUndoAFailure(t *testing.T) {
+	rule := failuresOnly()
+	rule.CountStatus = func(status int) bool { return status == http.StatusForbidden }
+	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{rule}})
+	func() {
+		defer func() { _ = recover() }()
+		m.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusForbidden)
+			panic(http.ErrAbortHandler)
+		})).ServeHTTP(httptest.NewRecorder(), get())
+	}()
+	if got := remaining(t, m, "login"); got != 4 {
+		t.Errorf("remaining: got %d, want 4", got)
+	}
+}
+
+// TestRefundIsNotHeldUpByAnotherCounter: what one rule gives back does not depend on whether another one of the request
+// is above its limit, which a stranger can bring about.
+func TestRefundIsNotHeldUpByAnotherCounter(t *testing.T) {
+	never := func(int) bool { return false }
+	m := mustNew(t, httplimit.Config{Expose: true, Rules: []httplimit.Rule{
+		{Name: "own", Key: httplimit.ClientIP(), Limit: limiter.PerDay(5), CountStatus: never},
+		{Name: "all", Key: httplimit.Everyone(), Limit: limiter.PerDay(100), CountStatus: never, Cost: func(*http.Request) (int64, error) { return 0, nil }},
+	}})
+	var stranger context.Context
+	m.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { stranger = r.Context() })).ServeHTTP(httptest.NewRecorder(), get())
+	m.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		if err := httplimit.Spend(stranger, "all", 150); err != nil {
+			t.Error(err)
+		}
+	})).ServeHTTP(httptest.NewRecorder(), get())
+	if got := remaining(t, m, "own"); got != 5 {
+		t.Errorf("remaining: got %d, want 5", got)
+	}
+}
+
+// onlyUnwrap is a layer as access logs have it: it offers nothing itself, and Unwrap for http.ResponseController.
+type onlyUnwrap struct{ http.ResponseWriter }
+
+func (w onlyUnwrap) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func TestHijackThroughUnwrapSettlesAs101(t *testing.T) {
+	seen := make(chan int, 1)
+	rule := ip(limiter.PerHour(5))
+	rule.CountStatus = func(status int) bool { seen <- status; return true }
+	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{rule}})
+	limited := m.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Errorf("Hijack: %v", err)
+			return
+		}
+		_ = conn.Close()
+	}))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { limited.ServeHTTP(onlyUnwrap{w}, r) }))
+	defer server.Close()
+	if resp, err := server.Client().Get(server.URL); err == nil {
+		_ = resp.Body.Close()
+	}
+	if status := <-seen; status != http.StatusSwitchingProtocols {
+		t.Errorf("settled with %d, want 101", status)
+	}
+}
+
+func TestWriterThatCannotBeTakenOverStaysSo(t *testing.T) {
+	rule := ip(limiter.PerHour(5))
+	rule.CountStatus = func(int) bool { return true }
+	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{rule}})
+	m.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if _, ok := w.(http.Hijacker); ok {
+			t.Error("the writer offers to be taken over, which it cannot be")
+		}
+	})).ServeHTTP(onlyUnwrap{httptest.NewRecorder()}, get())
 }

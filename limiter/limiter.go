@@ -95,6 +95,9 @@ func (l *Limiter) Wait(ctx context.Context, key string) error {
 		if d.Allowed {
 			return nil
 		}
+		if d.RetryAfter == Never {
+			return errors.New("limiter: this key can never have a unit")
+		}
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < d.RetryAfter {
 			return fmt.Errorf("limiter: the next unit of this key is free in %v: %w", d.RetryAfter, context.DeadlineExceeded)
 		}

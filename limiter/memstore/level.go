@@ -19,7 +19,7 @@ const (
 
 // levelAfter is the level after c was spent.
 func levelAfter(c *limiter.Charge) uint8 {
-	capacity, cost := c.Limit.Capacity(), max(1, c.Cost)
+	capacity, cost := c.Limit.Capacity(), min(max(1, c.Cost), limiter.MaxCount)
 	if c.Remaining >= cost {
 		halvings := bits.Len64(uint64(capacity)) - bits.Len64(uint64(capacity-c.Remaining))
 		return uint8(max(0, lastBelow-halvings))

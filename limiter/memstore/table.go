@@ -9,9 +9,9 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-// mostTables bounds the tables of a Store. Each costs about 100 bytes a stripe, and a lookup goes through them in
-// turn; programs have a handful of windows.
-const mostTables = 64
+// MaxWindows is how many pairs of Algorithm and Window a [Store] can have in use at the same time. Each costs about 100
+// bytes a stripe, and a lookup goes through them in turn; programs have a handful.
+const MaxWindows = 64
 
 // dropEvery is the least time between two attempts to drop tables, in milliseconds. Each stops the whole store for
 // some milliseconds, if it is large, and a program with too many windows would attempt it at every request.
@@ -87,7 +87,7 @@ func (s *Store) makeTable(l limiter.Limit) (*table, error) {
 		return t, nil
 	}
 	tables := slices.Clone(*s.tables.Load())
-	if now := s.clock.now(); len(tables) == mostTables && now >= s.dropAt {
+	if now := s.clock.now(); len(tables) == MaxWindows && now >= s.dropAt {
 		tables = s.dropTables(tables, now)
 		s.dropAt = now + dropEvery
 	}
@@ -95,8 +95,8 @@ func (s *Store) makeTable(l limiter.Limit) (*table, error) {
 	for slices.ContainsFunc(tables, func(t *table) bool { return t.index == index }) {
 		index++
 	}
-	if index == mostTables {
-		return nil, fmt.Errorf("memstore: %d pairs of Algorithm and Window are in use, which is as many as one store counts: use fewer windows or more stores", mostTables)
+	if index == MaxWindows {
+		return nil, fmt.Errorf("memstore: %d pairs of Algorithm and Window are in use, which is as many as one store counts: use fewer windows or more stores", MaxWindows)
 	}
 	t := newTable(l, index, &s.budget)
 	tables = append(tables, t)
