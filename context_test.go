@@ -15,10 +15,10 @@ import (
 )
 
 func TestFromListsAllMiddlewares(t *testing.T) {
-	outer := mustNew(t, httplimit.Config{Expose: true, Rules: []httplimit.Rule{{Name: "outer", Key: httplimit.Everyone(), Limit: limiter.PerHour(9)}}})
+	outer := mustNew(t, httplimit.Config{Expose: true, Rules: []httplimit.Rule{{Name: "outer", Key: httplimit.Everyone(), Limit: limiter.PerDay(9)}}})
 	inner := mustNew(t, httplimit.Config{Expose: true, Rules: []httplimit.Rule{
-		{Name: "inner", Key: httplimit.Everyone(), Limit: limiter.PerHour(5)},
-		{Name: "trial", Key: httplimit.Everyone(), Limit: limiter.PerHour(1), Shadow: true, Cost: func(*http.Request) (int64, error) { return 2, nil }},
+		{Name: "inner", Key: httplimit.Everyone(), Limit: limiter.PerDay(5)},
+		{Name: "trial", Key: httplimit.Everyone(), Limit: limiter.PerDay(1), Shadow: true, Cost: func(*http.Request) (int64, error) { return 2, nil }},
 	}})
 	var got []httplimit.Verdict
 	outer.Handler(inner.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -42,7 +42,7 @@ func TestFromListsAllMiddlewares(t *testing.T) {
 }
 
 func TestFromNeedsExpose(t *testing.T) {
-	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerHour(5))}})
+	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerDay(5))}})
 	r := get()
 	m.Handler(http.HandlerFunc(func(_ http.ResponseWriter, got *http.Request) {
 		if got != r || httplimit.From(got.Context()) != nil {
@@ -81,7 +81,7 @@ func TestSpendIsExactUnderConcurrency(t *testing.T) {
 }
 
 func TestSpendIsNeverRefusedAndLaterRequestsPay(t *testing.T) {
-	m := mustNew(t, httplimit.Config{Expose: true, Rules: []httplimit.Rule{ip(limiter.PerHour(10))}})
+	m := mustNew(t, httplimit.Config{Expose: true, Rules: []httplimit.Rule{ip(limiter.PerDay(10))}})
 	var kept context.Context
 	m.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		kept = r.Context()
@@ -105,7 +105,7 @@ func TestSpendIsNeverRefusedAndLaterRequestsPay(t *testing.T) {
 }
 
 func TestCountStatusGivesBackWhatWasSpentToo(t *testing.T) {
-	rule := ip(limiter.PerHour(100))
+	rule := ip(limiter.PerDay(100))
 	rule.CountStatus = func(status int) bool { return status >= 400 }
 	m := mustNew(t, httplimit.Config{Expose: true, Rules: []httplimit.Rule{rule}})
 	m.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

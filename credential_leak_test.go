@@ -53,8 +53,8 @@ func TestNoTokenLeaves(t *testing.T) {
 					Store: store, Headers: httplimit.RateLimitFields | httplimit.XRateLimitEpoch,
 					Logger: slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})),
 					Rules: []httplimit.Rule{
-						{Name: "first", Key: key, Limit: limiter.PerHour(5)},
-						{Name: "shadow", Key: key, Limit: limiter.PerHour(5), Shadow: true, Failure: httplimit.FailOpen},
+						{Name: "first", Key: key, Limit: limiter.PerDay(5)},
+						{Name: "shadow", Key: key, Limit: limiter.PerDay(5), Shadow: true, Failure: httplimit.FailOpen},
 					},
 				})
 				for _, lines := range headers {

@@ -33,7 +33,7 @@ func (c call) HTTP() *http.Request {
 // An adapter for any framework: decide, set the fields, refuse or call the handler, and settle in any case.
 func ExampleMiddleware_Check() {
 	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{
-		{Name: "calls", Key: httplimit.ClientIP(), Limit: limiter.PerHour(1)},
+		{Name: "calls", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1)},
 	}})
 	if err != nil {
 		log.Fatal(err)
@@ -57,16 +57,16 @@ func ExampleMiddleware_Check() {
 	fmt.Println(serve(call{ctx: context.Background(), from: "192.0.2.1:1234"}))
 	fmt.Println(serve(call{ctx: context.Background(), from: "192.0.2.1:5678"}))
 	// Output:
-	// Ratelimit-Policy "calls";q=1;w=3600
+	// Ratelimit-Policy "calls";q=1;w=86400
 	// 200
-	// Ratelimit-Policy "calls";q=1;w=3600
+	// Ratelimit-Policy "calls";q=1;w=86400
 	// 429
 }
 
 // The decision on a request of net/http, where something else than Middleware.Handler is to write the answer.
 func ExampleHTTPRequest() {
 	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{
-		{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerHour(1)},
+		{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1)},
 	}})
 	if err != nil {
 		log.Fatal(err)

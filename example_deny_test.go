@@ -15,7 +15,7 @@ import (
 // An answer of one's own. The header fields, Retry-After among them, are set already.
 func ExampleConfig_onDeny() {
 	m, err := httplimit.New(httplimit.Config{
-		Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerHour(1)}},
+		Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1)}},
 		OnDeny: func(w http.ResponseWriter, r *http.Request, d httplimit.Denial) {
 			w.WriteHeader(d.Status)
 			for _, v := range d.Rules { // Private rules are not among them
@@ -30,13 +30,13 @@ func ExampleConfig_onDeny() {
 	visit(h, "/")
 	w := visit(h, "/")
 	fmt.Println(w.Code, w.Header().Get("Retry-After") != "", w.Body)
-	// Output: 429 true No more than 1/h, please.
+	// Output: 429 true No more than 1/d, please.
 }
 
 // The default answer for programs, a page for browsers.
 func ExampleDenial_ServeHTTP() {
 	m, err := httplimit.New(httplimit.Config{
-		Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerHour(1)}},
+		Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1)}},
 		OnDeny: func(w http.ResponseWriter, r *http.Request, d httplimit.Denial) {
 			if r.Header.Get("Accept") != "text/html" {
 				d.ServeHTTP(w, r)

@@ -17,7 +17,7 @@ import (
 func ExampleFrom() {
 	m, err := httplimit.New(httplimit.Config{
 		Expose: true,
-		Rules:  []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerHour(10)}},
+		Rules:  []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(10)}},
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -28,14 +28,14 @@ func ExampleFrom() {
 		}
 	}))
 	fmt.Println(visit(h, "/").Body)
-	// Output: 9 of 10/h left
+	// Output: 9 of 10/d left
 }
 
 // What a query costs is known when its rows are counted. Spend is never refused: the next requests pay.
 func ExampleSpend() {
 	m, err := httplimit.New(httplimit.Config{
 		Expose: true,
-		Rules:  []httplimit.Rule{{Name: "rows", Key: httplimit.ClientIP(), Limit: limiter.PerHour(100)}},
+		Rules:  []httplimit.Rule{{Name: "rows", Key: httplimit.ClientIP(), Limit: limiter.PerDay(100)}},
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -59,7 +59,7 @@ func ExampleSpend() {
 func ExampleMiddleware_Allow() {
 	unknown := httplimit.KeyFunc(func(*http.Request) (string, error) { return "", httplimit.ErrSkip })
 	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{
-		{Name: "reset mail", Key: unknown, Limit: limiter.PerHour(2)},
+		{Name: "reset mail", Key: unknown, Limit: limiter.PerDay(2)},
 	}})
 	if err != nil {
 		log.Fatal(err)
@@ -86,7 +86,7 @@ func ExampleMiddleware_Allow() {
 // An operator looks where a client stands, by the parts of the rule's key. Nothing is spent.
 func ExampleMiddleware_Peek() {
 	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{
-		{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerHour(2)},
+		{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(2)},
 	}})
 	if err != nil {
 		log.Fatal(err)
@@ -107,7 +107,7 @@ func ExampleMiddleware_Peek() {
 // An operator unblocks a client.
 func ExampleMiddleware_Reset() {
 	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{
-		{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerHour(1)},
+		{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1)},
 	}})
 	if err != nil {
 		log.Fatal(err)

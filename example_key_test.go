@@ -13,7 +13,7 @@ import (
 
 // limitBy is a middleware of one rule: two requests an hour for each key.
 func limitBy(key httplimit.Key) func(http.Handler) http.Handler {
-	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{{Name: "example", Key: key, Limit: limiter.PerHour(2)}}})
+	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{{Name: "example", Key: key, Limit: limiter.PerDay(2)}}})
 	if err != nil {
 		panic(err)
 	}

@@ -22,8 +22,8 @@ func ExampleHeaderStyle_Names() {
 		}
 		return m.Handler
 	}
-	byAddress := limit(httplimit.Rule{Name: "address", Key: httplimit.ClientIP(), Limit: limiter.PerHour(100)})
-	byTenant := limit(httplimit.Rule{Name: "tenant", Key: httplimit.ContextValue(tenantKey{}), Limit: limiter.PerHour(1)})
+	byAddress := limit(httplimit.Rule{Name: "address", Key: httplimit.ClientIP(), Limit: limiter.PerDay(100)})
+	byTenant := limit(httplimit.Rule{Name: "tenant", Key: httplimit.ContextValue(tenantKey{}), Limit: limiter.PerDay(1)})
 	mux := http.NewServeMux()
 	mux.Handle("GET /", hello)
 

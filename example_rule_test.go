@@ -45,7 +45,7 @@ func ExampleRule_cost() {
 	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{{
 		Name:  "units",
 		Key:   httplimit.ClientIP(),
-		Limit: limiter.PerHour(10),
+		Limit: limiter.PerDay(10),
 		Cost: func(r *http.Request) (int64, error) {
 			switch {
 			case r.URL.Path == "/healthz":
@@ -80,7 +80,7 @@ func ExampleRule_countStatus() {
 	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{{
 		Name:        "login",
 		Key:         httplimit.Compose(httplimit.ClientIP(), httplimit.BasicUser()),
-		Limit:       limiter.PerHour(2),
+		Limit:       limiter.PerDay(2),
 		CountStatus: func(status int) bool { return status == http.StatusUnauthorized },
 		Private:     true,
 	}}})
@@ -111,7 +111,7 @@ func ExampleRule_countStatus() {
 func ExampleRule_shadow() {
 	var seen strings.Builder
 	m, err := httplimit.New(httplimit.Config{Observer: printer{&seen}, Rules: []httplimit.Rule{
-		{Name: "trial", Key: httplimit.ClientIP(), Limit: limiter.PerHour(1), Shadow: true},
+		{Name: "trial", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1), Shadow: true},
 	}})
 	if err != nil {
 		log.Fatal(err)
@@ -130,7 +130,7 @@ func ExampleNotFrom() {
 	client := httplimit.ClientIP(netip.MustParsePrefix("192.0.2.0/24")) // the proxies' network
 	office := netip.MustParsePrefix("203.0.113.0/24")
 	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{
-		{Name: "ip", Key: client, Limit: limiter.PerHour(1), When: httplimit.NotFrom(client, office)},
+		{Name: "ip", Key: client, Limit: limiter.PerDay(1), When: httplimit.NotFrom(client, office)},
 	}})
 	if err != nil {
 		log.Fatal(err)

@@ -39,7 +39,7 @@ func ExamplePerIP() {
 // Several rules are decided in one step: a request that one of them refuses spends nothing of the others.
 func ExampleNew() {
 	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{
-		{Name: "hourly", Key: httplimit.ClientIP(), Limit: limiter.PerHour(2)},
+		{Name: "hourly", Key: httplimit.ClientIP(), Limit: limiter.PerDay(2)},
 		{Name: "daily", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1000)},
 	}})
 	if err != nil {
@@ -52,14 +52,14 @@ func ExampleNew() {
 	fmt.Println(w.Code, w.Header().Get("Content-Type"))
 	fmt.Println(w.Body)
 	// Output:
-	// "hourly";q=2;w=3600, "daily";q=1000;w=86400
+	// "hourly";q=2;w=86400, "daily";q=1000;w=86400
 	// 429 application/problem+json
 	// {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,"violated-policies":["hourly"]}
 }
 
 // Every fault of a configuration is reported at once, with its place.
 func ExampleNew_faults() {
-	_, err := httplimit.New(httplimit.Config{Instances: -1, Rules: []httplimit.Rule{{Name: "ip", Limit: limiter.PerHour(2)}}})
+	_, err := httplimit.New(httplimit.Config{Instances: -1, Rules: []httplimit.Rule{{Name: "ip", Limit: limiter.PerDay(2)}}})
 	fmt.Println(err)
 	// Output:
 	// httplimit: Instances: -1 is negative, want the number of processes that share the Store
@@ -69,7 +69,7 @@ func ExampleNew_faults() {
 // A Middleware may stand around some routes only, and around as many handlers as there are: it counts them together.
 func ExampleMiddleware_Handler() {
 	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{
-		{Name: "reports", Key: httplimit.ClientIP(), Limit: limiter.PerHour(2)},
+		{Name: "reports", Key: httplimit.ClientIP(), Limit: limiter.PerDay(2)},
 	}})
 	if err != nil {
 		log.Fatal(err)
@@ -91,7 +91,7 @@ func ExampleMiddleware_Handler() {
 // What was spent stays spent when a limit changes, and a faulty configuration changes nothing.
 func ExampleMiddleware_Reconfigure() {
 	perHour := func(n int64) httplimit.Config {
-		return httplimit.Config{Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerHour(n)}}}
+		return httplimit.Config{Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(n)}}}
 	}
 	m, err := httplimit.New(perHour(2))
 	if err != nil {
@@ -113,10 +113,10 @@ func ExampleMiddleware_Reconfigure() {
 	fmt.Println(m.Reconfigure(perHour(0)) != nil)
 	left()
 	// Output:
-	// 1 of 2/h
-	// 9 of 10/h
+	// 1 of 2/d
+	// 9 of 10/d
 	// true
-	// 9 of 10/h
+	// 9 of 10/d
 }
 
 // down is a store that cannot be reached.
@@ -133,7 +133,7 @@ func ExampleMiddleware_Health() {
 		Store:  down{},
 		Logger: slog.New(slog.DiscardHandler),
 		Rules: []httplimit.Rule{
-			{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerHour(2), Failure: httplimit.FailOpen},
+			{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(2), Failure: httplimit.FailOpen},
 		},
 	})
 	if err != nil {
@@ -160,7 +160,7 @@ func (p printer) Observe(o httplimit.Observation) {
 func ExampleObserver() {
 	var seen strings.Builder
 	m, err := httplimit.New(httplimit.Config{
-		Rules:    []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerHour(1)}},
+		Rules:    []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1)}},
 		Observer: printer{&seen},
 	})
 	if err != nil {

@@ -41,7 +41,7 @@ func TestNotFrom(t *testing.T) {
 			}
 			store := &scripted{}
 			m := mustNew(t, httplimit.Config{Store: store, Rules: []httplimit.Rule{
-				{Name: "r", Key: httplimit.Everyone(), Limit: limiter.PerHour(5), When: httplimit.NotFrom(tt.client, tt.networks...)},
+				{Name: "r", Key: httplimit.Everyone(), Limit: limiter.PerDay(5), When: httplimit.NotFrom(tt.client, tt.networks...)},
 			}})
 			serveRequest(m, r)
 			if got := len(store.charges()) == 1; got != tt.applies {

@@ -18,7 +18,7 @@ import (
 )
 
 func failingRule(name string, policy httplimit.FailurePolicy, n int64) httplimit.Rule {
-	return httplimit.Rule{Name: name, Key: httplimit.ClientIP(), Limit: limiter.PerHour(n), Failure: policy}
+	return httplimit.Rule{Name: name, Key: httplimit.ClientIP(), Limit: limiter.PerDay(n), Failure: policy}
 }
 
 func TestPolicyDecidesWhileTheStoreIsDown(t *testing.T) {
@@ -29,16 +29,16 @@ func TestPolicyDecidesWhileTheStoreIsDown(t *testing.T) {
 		want      []int // statuses of requests in turn
 		policy    string
 	}{
-		"local counts here": {[]httplimit.Rule{failingRule("r", local, 2)}, 0, []int{200, 200, 429}, `"r";q=2;w=3600`},
+		"local counts here": {[]httplimit.Rule{failingRule("r", local, 2)}, 0, []int{200, 200, 429}, `"r";q=2;w=86400`},
 		"local counts its share, rounded up, and tells the whole limit": {[]httplimit.Rule{failingRule("r", local, 5)}, 3,
-			[]int{200, 200, 429}, `"r";q=5;w=3600`},
+			[]int{200, 200, 429}, `"r";q=5;w=86400`},
 		"open lets pass and tells nothing": {[]httplimit.Rule{failingRule("r", open, 1)}, 0, []int{200, 200, 200}, ""},
 		"closed answers 503":               {[]httplimit.Rule{failingRule("r", closed, 9)}, 0, []int{503, 503}, ""},
 		"rule by rule": {[]httplimit.Rule{failingRule("a", open, 1), failingRule("b", local, 2)}, 0,
-			[]int{200, 200, 429}, `"b";q=2;w=3600`},
+			[]int{200, 200, 429}, `"b";q=2;w=86400`},
 		"one closed rule closes, and charges nothing locally": {[]httplimit.Rule{failingRule("a", local, 1), failingRule("b", closed, 9)}, 0,
 			[]int{503, 503, 503}, ""},
-		"a rule on trial closes nothing": {[]httplimit.Rule{{Name: "r", Key: httplimit.ClientIP(), Limit: limiter.PerHour(1), Failure: closed, Shadow: true}}, 0,
+		"a rule on trial closes nothing": {[]httplimit.Rule{{Name: "r", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1), Failure: closed, Shadow: true}}, 0,
 			[]int{200, 200}, ""},
 	}
 	for name, tt := range tests {
@@ -73,7 +73,7 @@ func TestUnavailableAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := mustNew(t, httplimit.Config{Store: &scripted{err: tt.err}, Rules: []httplimit.Rule{
 				failingRule("login", httplimit.FailClosed, 5), failingRule("api", httplimit.FailOpen, 5),
-				{Name: "hidden", Key: httplimit.Everyone(), Limit: limiter.PerHour(1), Failure: httplimit.FailClosed, Private: true},
+				{Name: "hidden", Key: httplimit.Everyone(), Limit: limiter.PerDay(1), Failure: httplimit.FailClosed, Private: true},
 			}})
 			w := serve(m, "192.0.2.7:1")
 			if w.Code != http.StatusServiceUnavailable {
@@ -100,8 +100,8 @@ func TestLocalShareTakesACostThatTheWholeLimitHasRoomFor(t *testing.T) {
 		cost  int64
 		want  int
 	}{
-		"cost above the share":          {limiter.PerHour(100), 60, 200},
-		"cost above the limit":          {limiter.PerHour(100), 101, 429},
+		"cost above the share":          {limiter.PerDay(100), 60, 200},
+		"cost above the limit":          {limiter.PerDay(100), 101, 429},
 		"bucket: cost above the share":  {bucket, 30, 200},
 		"bucket: cost above the bucket": {bucket, 41, 429},
 		"a log keeps its algorithm":     {limiter.Limit{Requests: 100, Window: time.Hour, Algorithm: limiter.SlidingLog}, 100, 200},
@@ -172,7 +172,7 @@ func TestDirectCallsFollowThePolicy(t *testing.T) {
 	}})
 	ctx := context.Background()
 	for i, want := range []bool{true, false} {
-		if v, err := m.Allow(ctx, "local", "192.0.2.7"); err != nil || v.Allowed != want || v.Limit != limiter.PerHour(1) {
+		if v, err := m.Allow(ctx, "local", "192.0.2.7"); err != nil || v.Allowed != want || v.Limit != limiter.PerDay(1) {
 			t.Errorf("local, call %d: got %+v, %v, want allowed %v", i+1, v, err, want)
 		}
 	}

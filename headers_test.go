@@ -276,7 +276,7 @@ func TestHeaderStyles(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			m := mustNew(t, httplimit.Config{Headers: tt.style, Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerHour(1)}}})
+			m := mustNew(t, httplimit.Config{Headers: tt.style, Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1)}}})
 			serve(m, "192.0.2.7:1")
 			w := serve(m, "192.0.2.7:1")
 			var got []string
@@ -302,11 +302,11 @@ func TestHeaderStyles(t *testing.T) {
 }
 
 func TestFieldsAreAddedToThoseOfOtherLayers(t *testing.T) {
-	inner := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{Name: "inner", Key: httplimit.ClientIP(), Limit: limiter.PerHour(5)}}})
-	outer := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{Name: "outer", Key: httplimit.ClientIP(), Limit: limiter.PerHour(9)}}})
+	inner := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{Name: "inner", Key: httplimit.ClientIP(), Limit: limiter.PerDay(5)}}})
+	outer := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{Name: "outer", Key: httplimit.ClientIP(), Limit: limiter.PerDay(9)}}})
 	w := httptest.NewRecorder()
 	outer.Handler(inner.Handler(http.NotFoundHandler())).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
-	want := []string{`"outer";q=9;w=3600`, `"inner";q=5;w=3600`}
+	want := []string{`"outer";q=9;w=86400`, `"inner";q=5;w=86400`}
 	if got := w.Header()["Ratelimit-Policy"]; !slices.Equal(got, want) {
 		t.Errorf("RateLimit-Policy: got %q, want %q", got, want)
 	}
@@ -316,11 +316,11 @@ func TestFieldsAreAddedToThoseOfOtherLayers(t *testing.T) {
 }
 
 func TestNoTwoAnswersShareValues(t *testing.T) {
-	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerHour(5)}}})
+	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(5)}}})
 	first, second := serve(m, "192.0.2.1:1"), serve(m, "192.0.2.2:1")
 	first.Header()["Ratelimit-Policy"][0] = "scribbled over"
 	first.Header()["Ratelimit-Policy"] = append(first.Header()["Ratelimit-Policy"], "and appended to")
-	if got, want := second.Header().Get("Ratelimit-Policy"), `"ip";q=5;w=3600`; got != want {
+	if got, want := second.Header().Get("Ratelimit-Policy"), `"ip";q=5;w=86400`; got != want {
 		t.Errorf("the second answer's policy: got %q, want %q", got, want)
 	}
 	if got := first.Header().Get("Ratelimit"); strings.Contains(got, "appended") {

@@ -181,9 +181,9 @@ func TestChargeIsWhatTheRuleSays(t *testing.T) {
 
 func TestShadowNeverRefusesAndPrivateIsNeverNamed(t *testing.T) {
 	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{
-		{Name: "trial", Key: httplimit.ClientIP(), Limit: limiter.PerHour(1), Shadow: true},
-		{Name: "secret", Key: httplimit.ClientIP(), Limit: limiter.PerHour(3), Private: true},
-		{Name: "open", Key: httplimit.ClientIP(), Limit: limiter.PerHour(9)},
+		{Name: "trial", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1), Shadow: true},
+		{Name: "secret", Key: httplimit.ClientIP(), Limit: limiter.PerDay(3), Private: true},
+		{Name: "open", Key: httplimit.ClientIP(), Limit: limiter.PerDay(9)},
 	}})
 	var w *httptest.ResponseRecorder
 	for i := range 3 {
@@ -191,7 +191,7 @@ func TestShadowNeverRefusesAndPrivateIsNeverNamed(t *testing.T) {
 			t.Fatalf("request %d: got %d, want 200", i+1, w.Code)
 		}
 	}
-	if got, want := w.Header().Get("RateLimit-Policy"), `"open";q=9;w=3600`; got != want {
+	if got, want := w.Header().Get("RateLimit-Policy"), `"open";q=9;w=86400`; got != want {
 		t.Errorf("RateLimit-Policy: got %s, want %s", got, want)
 	}
 	w = serve(m, "192.0.2.7:1")
@@ -228,7 +228,7 @@ func TestFaultyFunctionsAreLoggedOncePerCauseAndNeverShown(t *testing.T) {
 	var mu sync.Mutex
 	failures := 0
 	m := mustNew(t, httplimit.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Rules: []httplimit.Rule{
-		{Name: "r", Limit: limiter.PerHour(100), Key: httplimit.KeyFunc(func(*http.Request) (string, error) {
+		{Name: "r", Limit: limiter.PerDay(100), Key: httplimit.KeyFunc(func(*http.Request) (string, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			failures++
@@ -254,7 +254,7 @@ func TestFaultyFunctionsAreLoggedOncePerCauseAndNeverShown(t *testing.T) {
 
 func TestClientThatHasLeftIsNotServed(t *testing.T) {
 	denied := false
-	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerHour(5))},
+	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerDay(5))},
 		OnDeny: func(http.ResponseWriter, *http.Request, httplimit.Denial) { denied = true }})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -271,7 +271,7 @@ func TestClientThatHasLeftIsNotServed(t *testing.T) {
 }
 
 func TestOnDeny(t *testing.T) {
-	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerHour(1))},
+	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerDay(1))},
 		OnDeny: func(w http.ResponseWriter, r *http.Request, d httplimit.Denial) {
 			w.WriteHeader(http.StatusForbidden)
 			fmt.Fprintf(w, "%d %s %v", d.Status, d.Rules[0].Rule, d.RetryAfter > 0)
@@ -306,7 +306,7 @@ func TestRefusalsThatNeedCare(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{Name: "all", Key: httplimit.Everyone(), Limit: limiter.PerHour(1)}}})
+			m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{Name: "all", Key: httplimit.Everyone(), Limit: limiter.PerDay(1)}}})
 			serve(m, "192.0.2.7:1")
 			w := serveRequest(m, tt.req)
 			if w.Code != http.StatusTooManyRequests || (w.Body.Len() > 0) != tt.body {
@@ -322,7 +322,7 @@ func TestRefusalsThatNeedCare(t *testing.T) {
 func TestPanicOfAKeyPassesThroughAndLocksNothing(t *testing.T) {
 	panics := true
 	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{
-		{Name: "r", Limit: limiter.PerHour(5), Key: httplimit.KeyFunc(func(*http.Request) (string, error) {
+		{Name: "r", Limit: limiter.PerDay(5), Key: httplimit.KeyFunc(func(*http.Request) (string, error) {
 			if panics {
 				panic("key")
 			}
@@ -344,7 +344,7 @@ func TestPanicOfAKeyPassesThroughAndLocksNothing(t *testing.T) {
 }
 
 func TestCheckDecidesWithoutWriting(t *testing.T) {
-	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerHour(1))}})
+	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerDay(1))}})
 	first := m.Check(httplimit.HTTPRequest(get()))
 	if _, denied := first.Denied(); denied {
 		t.Error("the first request is denied")
@@ -353,7 +353,7 @@ func TestCheckDecidesWithoutWriting(t *testing.T) {
 	for name, value := range first.Fields() {
 		got[name] = value
 	}
-	if want := `"ip";q=1;w=3600`; got["Ratelimit-Policy"] != want || len(got) != 2 {
+	if want := `"ip";q=1;w=86400`; got["Ratelimit-Policy"] != want || len(got) != 2 {
 		t.Errorf("fields: got %v, want RateLimit and RateLimit-Policy %s", got, want)
 	}
 	first.Settle(http.StatusOK)
@@ -365,7 +365,7 @@ func TestCheckDecidesWithoutWriting(t *testing.T) {
 	}
 	second.Settle(denial.Status)
 	m.Check(httplimit.HTTPRequest(get())).Settle(0) // reuses the Outcome
-	if len(denial.Rules) != 1 || denial.Rules[0].Rule != "ip" || denial.Rules[0].Limit != limiter.PerHour(1) {
+	if len(denial.Rules) != 1 || denial.Rules[0].Rule != "ip" || denial.Rules[0].Limit != limiter.PerDay(1) {
 		t.Errorf("a kept denial: got %+v, want it to outlive Settle", denial)
 	}
 	for range second.Fields() {
@@ -450,7 +450,7 @@ func TestRealServer(t *testing.T) {
 func TestACostThatCanNeverPassIsTold(t *testing.T) {
 	var log bytes.Buffer
 	m := mustNew(t, httplimit.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Rules: []httplimit.Rule{
-		{Name: "export", Key: httplimit.Everyone(), Limit: limiter.PerHour(5), Cost: func(*http.Request) (int64, error) { return 10, nil }},
+		{Name: "export", Key: httplimit.Everyone(), Limit: limiter.PerDay(5), Cost: func(*http.Request) (int64, error) { return 10, nil }},
 	}})
 	for range 3 {
 		if w := serve(m, "192.0.2.7:1"); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "" {
@@ -463,7 +463,7 @@ func TestACostThatCanNeverPassIsTold(t *testing.T) {
 }
 
 func TestTimeOutOfOurOwnIsAnswered(t *testing.T) {
-	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerHour(5))}})
+	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerDay(5))}})
 	ctx, cancel := context.WithDeadline(context.Background(), time.Unix(1, 0))
 	defer cancel()
 	if w := serveRequest(m, get().WithContext(ctx)); w.Code != http.StatusServiceUnavailable || w.Body.Len() > 0 {

@@ -55,8 +55,8 @@ func TestObserverIsToldOfAllow(t *testing.T) {
 func TestObserver(t *testing.T) {
 	rules := func(policy httplimit.FailurePolicy) []httplimit.Rule {
 		return []httplimit.Rule{
-			{Name: "a", Key: httplimit.Everyone(), Limit: limiter.PerHour(5), Failure: policy, Cost: func(*http.Request) (int64, error) { return 3, nil }},
-			{Name: "b", Key: httplimit.Everyone(), Limit: limiter.PerHour(5), Failure: httplimit.FailOpen, Shadow: true},
+			{Name: "a", Key: httplimit.Everyone(), Limit: limiter.PerDay(5), Failure: policy, Cost: func(*http.Request) (int64, error) { return 3, nil }},
+			{Name: "b", Key: httplimit.Everyone(), Limit: limiter.PerDay(5), Failure: httplimit.FailOpen, Shadow: true},
 		}
 	}
 	refuse := func(scope string) func(*limiter.Charge) {

@@ -14,19 +14,19 @@ import (
 )
 
 func TestReconfigureKeepsWhatWasSpent(t *testing.T) {
-	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerHour(2))}})
+	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerDay(2))}})
 	serve(m, "192.0.2.1:1")
 	serve(m, "192.0.2.1:1")
 	if w := serve(m, "192.0.2.1:1"); w.Code != http.StatusTooManyRequests {
 		t.Fatalf("got %d, want 429", w.Code)
 	}
-	if err := m.Reconfigure(httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerHour(5))}}); err != nil {
+	if err := m.Reconfigure(httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerDay(5))}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := remaining(t, m, "ip"); got != 3 {
 		t.Errorf("remaining of the raised limit: got %d, want 3", got)
 	}
-	renamed := ip(limiter.PerHour(5))
+	renamed := ip(limiter.PerDay(5))
 	renamed.Name = "address"
 	if err := m.Reconfigure(httplimit.Config{Rules: []httplimit.Rule{renamed}}); err != nil {
 		t.Fatal(err)
@@ -37,12 +37,12 @@ func TestReconfigureKeepsWhatWasSpent(t *testing.T) {
 }
 
 func TestABadConfigurationChangesNothing(t *testing.T) {
-	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerHour(2))}})
+	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerDay(2))}})
 	err := m.Reconfigure(httplimit.Config{Instances: -1, Rules: []httplimit.Rule{{Name: "x", Key: httplimit.Everyone()}}})
 	if got, want := strings.Join(fields(err), " "), "Instances Rules[0].Limit"; got != want {
 		t.Errorf("faults: got %q, want %q", got, want)
 	}
-	if w := serve(m, "192.0.2.1:1"); w.Header().Get("RateLimit-Policy") != `"ip";q=2;w=3600` {
+	if w := serve(m, "192.0.2.1:1"); w.Header().Get("RateLimit-Policy") != `"ip";q=2;w=86400` {
 		t.Errorf("policy in force: got %q, want the old one", w.Header().Get("RateLimit-Policy"))
 	}
 }
@@ -99,9 +99,9 @@ func TestReconfigureUnderLoad(t *testing.T) {
 
 func TestDirectCalls(t *testing.T) {
 	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{
-		{Name: "login", Limit: limiter.PerHour(2), Key: httplimit.KeyFunc(func(*http.Request) (string, error) { return "", httplimit.ErrSkip })},
-		{Name: "pair", Limit: limiter.PerHour(2), Key: httplimit.Compose(httplimit.ClientIP(), httplimit.Header("X-Tenant"))},
-		{Name: "trial", Limit: limiter.PerHour(1), Key: httplimit.Everyone(), Shadow: true},
+		{Name: "login", Limit: limiter.PerDay(2), Key: httplimit.KeyFunc(func(*http.Request) (string, error) { return "", httplimit.ErrSkip })},
+		{Name: "pair", Limit: limiter.PerDay(2), Key: httplimit.Compose(httplimit.ClientIP(), httplimit.Header("X-Tenant"))},
+		{Name: "trial", Limit: limiter.PerDay(1), Key: httplimit.Everyone(), Shadow: true},
 	}})
 	ctx := context.Background()
 	for i, want := range []bool{true, true, false} {
@@ -140,7 +140,7 @@ func TestDirectCalls(t *testing.T) {
 // TestAllowCountsWhatTheKeyFinds: what requests spend, Allow sees, so that operators need no stored key names.
 func TestAllowCountsWhatTheKeyFinds(t *testing.T) {
 	m := mustNew(t, httplimit.Config{KeySecret: []byte("sixteen bytes or more"), Rules: []httplimit.Rule{
-		{Name: "pair", Limit: limiter.PerHour(5), Key: httplimit.Compose(httplimit.ClientIP(), httplimit.Header("X-Tenant"))},
+		{Name: "pair", Limit: limiter.PerDay(5), Key: httplimit.Compose(httplimit.ClientIP(), httplimit.Header("X-Tenant"))},
 	}})
 	r := get()
 	r.Header.Set("X-Tenant", "a:b c")

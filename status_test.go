@@ -118,7 +118,7 @@ func TestRefundGoesWhereTheChargeWas(t *testing.T) {
 
 func TestWriterIsWrappedOnlyForCountStatus(t *testing.T) {
 	for _, count := range []bool{false, true} {
-		rule := ip(limiter.PerHour(5))
+		rule := ip(limiter.PerDay(5))
 		if count {
 			rule.CountStatus = func(int) bool { return true }
 		}
@@ -138,7 +138,7 @@ func TestWriterIsWrappedOnlyForCountStatus(t *testing.T) {
 // TestCountStatusOverASocket takes a connection over: the request settles as 101 then, while the connection lives on.
 func TestCountStatusOverASocket(t *testing.T) {
 	seen := make(chan int, 1)
-	rule := ip(limiter.PerHour(5))
+	rule := ip(limiter.PerDay(5))
 	rule.CountStatus = func(status int) bool { seen <- status; return false }
 	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{rule}})
 	server := httptest.NewServer(m.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -229,7 +229,7 @@ func (w onlyUnwrap) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func TestHijackThroughUnwrapSettlesAs101(t *testing.T) {
 	seen := make(chan int, 1)
-	rule := ip(limiter.PerHour(5))
+	rule := ip(limiter.PerDay(5))
 	rule.CountStatus = func(status int) bool { seen <- status; return true }
 	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{rule}})
 	limited := m.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -251,7 +251,7 @@ func TestHijackThroughUnwrapSettlesAs101(t *testing.T) {
 }
 
 func TestWriterThatCannotBeTakenOverStaysSo(t *testing.T) {
-	rule := ip(limiter.PerHour(5))
+	rule := ip(limiter.PerDay(5))
 	rule.CountStatus = func(int) bool { return true }
 	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{rule}})
 	m.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
