@@ -25,6 +25,13 @@ func (o *Outcome) Settle(status int) {
 	outcomes.Put(o)
 }
 
+// SettlePanic is Settle for a handler that panicked, or ended its goroutine. written is the status that it had sent by
+// then, 0 for none: an error that the client has read stays what it is, nothing sent to a client that has left is 499, and
+// all else is 500.
+func (o *Outcome) SettlePanic(written int) {
+	o.Settle(final(written, false, o.ctx != nil && o.ctx.Err() != nil))
+}
+
 // forget leaves nothing of the request, only room for the next one.
 func (o *Outcome) forget() {
 	for i := range o.charges {

@@ -16,7 +16,7 @@ import (
 
 func TestAllowedThenRefused(t *testing.T) {
 	e, served := newEcho(), 0
-	e.Use(echolimit.New(limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerHour(2)})))
+	e.Use(echolimit.New(limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerDay(2)})))
 	e.GET("/", func(c echo.Context) error { served++; return hello(c) })
 	url := serve(t, e)
 
@@ -28,7 +28,7 @@ func TestAllowedThenRefused(t *testing.T) {
 		if got := a.Header.Get("RateLimit"); !strings.HasPrefix(got, want) {
 			t.Errorf("request %d: RateLimit: got %s, want %s...", i+1, got, want)
 		}
-		if got, want := a.Header.Get("RateLimit-Policy"), `"ip";q=2;w=3600`; got != want {
+		if got, want := a.Header.Get("RateLimit-Policy"), `"ip";q=2;w=86400`; got != want {
 			t.Errorf("request %d: RateLimit-Policy: got %s, want %s", i+1, got, want)
 		}
 	}
@@ -59,7 +59,7 @@ func checkRefusal(t *testing.T, a answer, rules ...string) {
 
 func TestRefusedHEADHasNoBody(t *testing.T) {
 	e := newEcho()
-	e.Use(echolimit.New(limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerHour(1)})))
+	e.Use(echolimit.New(limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerDay(1)})))
 	e.HEAD("/", func(c echo.Context) error { return c.NoContent(http.StatusNoContent) })
 	url := serve(t, e)
 	if a := send(t, http.MethodHead, url, nil); a.StatusCode != http.StatusNoContent {
@@ -103,7 +103,7 @@ func TestOnDeny(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			e := newEcho()
-			m := limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerHour(1)})
+			m := limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerDay(1)})
 			e.Use(echolimit.New(m, echolimit.Config{}, echolimit.Config{OnDeny: tt.onDeny}))
 			e.GET("/", hello)
 			url := serve(t, e)
@@ -139,7 +139,7 @@ func TestErrorHandlerOfTheAppDecidesTheBody(t *testing.T) {
 			return next(c)
 		}
 	})
-	e.Use(echolimit.New(limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerHour(1)})))
+	e.Use(echolimit.New(limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerDay(1)})))
 	e.GET("/", hello)
 	url := serve(t, e)
 	get(t, url)
@@ -185,7 +185,7 @@ func TestTwoMiddlewaresCountOnceEach(t *testing.T) {
 
 func TestGroupsAndRoutes(t *testing.T) {
 	e := newEcho()
-	m := limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerHour(1)})
+	m := limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerDay(1)})
 	e.GET("/login", hello, echolimit.New(m))
 	e.Group("/api", echolimit.New(m)).GET("/users", hello)
 	e.GET("/health", hello)
@@ -202,7 +202,7 @@ func TestGroupsAndRoutes(t *testing.T) {
 
 func TestRefusalBeforeALongBodyClosesTheConnection(t *testing.T) {
 	e := newEcho()
-	e.Use(echolimit.New(limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerHour(1)})))
+	e.Use(echolimit.New(limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerDay(1)})))
 	e.POST("/", hello)
 	url := serve(t, e)
 	for _, wantClose := range []bool{false, true} {

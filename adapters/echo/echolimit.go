@@ -47,10 +47,13 @@ func New(m *httplimit.Middleware, config ...Config) echo.MiddlewareFunc {
 				return serve(next, c, o)
 			}
 			defer o.Settle(d.Status)
-			if d.Status == statusClientClosed {
-				return nil
+			if d.Status != statusClientClosed {
+				return onDeny(c, d)
 			}
-			return onDeny(c, d)
+			if errors.Is(c.Request().Context().Err(), context.DeadlineExceeded) {
+				return c.NoContent(http.StatusServiceUnavailable) // a time-out of our own: the client may still be there
+			}
+			return nil
 		}
 	}
 }
@@ -82,14 +85,20 @@ func serve(next echo.HandlerFunc, c echo.Context, o *httplimit.Outcome) error {
 		up = &upgrade{ResponseWriter: c.Response().Writer, outcome: o}
 		c.Response().Writer = up
 	}
-	status := http.StatusInternalServerError // unless next returns
+	status, returned := 0, false
 	defer func() {
-		if up == nil || !up.settled {
+		switch {
+		case up != nil && up.settled:
+		case returned:
 			o.Settle(status)
+		case c.Response().Committed:
+			o.SettlePanic(c.Response().Status)
+		default:
+			o.SettlePanic(0)
 		}
 	}()
 	err := next(c)
-	status = statusOf(c.Response(), err, ctx)
+	status, returned = statusOf(c.Response(), err, ctx), true
 	return err
 }
 

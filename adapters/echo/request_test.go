@@ -30,7 +30,7 @@ func TestFromReachesEveryFunction(t *testing.T) {
 		When:      func(r *http.Request) bool { return user(r) != "root" },
 		Key:       httplimit.KeyFunc(func(r *http.Request) (string, error) { return user(r), nil }),
 		Cost:      func(r *http.Request) (int64, error) { return int64(len(user(r))), nil },
-		LimitFunc: func(r *http.Request) (limiter.Limit, error) { return limiter.PerHour(int64(len(user(r)) * 10)), nil },
+		LimitFunc: func(r *http.Request) (limiter.Limit, error) { return limiter.PerDay(int64(len(user(r)) * 10)), nil },
 	})
 	e := newEcho()
 	e.Use(func(next echo.HandlerFunc) echo.HandlerFunc {
@@ -43,7 +43,7 @@ func TestFromReachesEveryFunction(t *testing.T) {
 	if len(store.asked) != 1 {
 		t.Fatalf("the store was asked %d times, want once", len(store.asked))
 	}
-	if c := store.asked[0]; c.Key != "alice" || c.Cost != 5 || c.Limit != limiter.PerHour(50) {
+	if c := store.asked[0]; c.Key != "alice" || c.Cost != 5 || c.Limit != limiter.PerDay(50) {
 		t.Errorf("got %q, cost %d, %v, want alice, 5, 50/h", c.Key, c.Cost, c.Limit)
 	}
 }
@@ -114,7 +114,7 @@ type oddContext struct {
 
 func TestContextThatCannotBeCompared(t *testing.T) {
 	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{
-		{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerHour(1)},
+		{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1)},
 	}})
 	if err != nil {
 		t.Fatal(err)

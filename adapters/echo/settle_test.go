@@ -42,6 +42,7 @@ func TestSettlesWithTheFinalStatus(t *testing.T) {
 		}, 200},
 		"error answered by the handler": {func(c echo.Context) error { c.Error(echo.ErrNotFound); return nil }, 404},
 		"panic":                         {func(echo.Context) error { panic("no") }, 500},
+		"panic after an error":          {func(c echo.Context) error { _ = c.NoContent(403); panic("late") }, 403},
 		"own context ended": {func(c echo.Context) error {
 			c.SetRequest(c.Request().WithContext(ended))
 			return nil
@@ -71,7 +72,7 @@ func TestOnlyFailuresCount(t *testing.T) {
 			return echo.ErrUnauthorized
 		}
 		return nil
-	}, echolimit.New(limit(t, nil, httplimit.Rule{Name: "login", Limit: limiter.PerHour(2),
+	}, echolimit.New(limit(t, nil, httplimit.Rule{Name: "login", Limit: limiter.PerDay(2),
 		CountStatus: func(status int) bool { return status == http.StatusUnauthorized }})))
 	url := serve(t, e)
 	for i, c := range []struct {

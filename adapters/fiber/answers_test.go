@@ -16,7 +16,7 @@ import (
 
 func TestAllowedThenRefused(t *testing.T) {
 	app, served := newApp(), 0
-	app.Use(fiberlimit.New(limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerHour(2)})))
+	app.Use(fiberlimit.New(limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerDay(2)})))
 	app.Get("/", func(c *fiber.Ctx) error { served++; return hello(c) })
 	url := serve(t, app)
 
@@ -28,7 +28,7 @@ func TestAllowedThenRefused(t *testing.T) {
 		if got := a.Header.Get("RateLimit"); !strings.HasPrefix(got, want) {
 			t.Errorf("request %d: RateLimit: got %s, want %s...", i+1, got, want)
 		}
-		if got, want := a.Header.Get("RateLimit-Policy"), `"ip";q=2;w=3600`; got != want {
+		if got, want := a.Header.Get("RateLimit-Policy"), `"ip";q=2;w=86400`; got != want {
 			t.Errorf("request %d: RateLimit-Policy: got %s, want %s", i+1, got, want)
 		}
 	}
@@ -59,7 +59,7 @@ func checkRefusal(t *testing.T, a answer, rules ...string) {
 
 func TestRefusedHEADHasNoBody(t *testing.T) {
 	app := newApp()
-	app.Use(fiberlimit.New(limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerHour(1)})))
+	app.Use(fiberlimit.New(limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerDay(1)})))
 	app.Head("/", func(c *fiber.Ctx) error { return c.SendStatus(http.StatusNoContent) })
 	url := serve(t, app)
 	if a := send(t, http.MethodHead, url, nil); a.StatusCode != http.StatusNoContent {
@@ -103,7 +103,7 @@ func TestOnDeny(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			app := newApp()
-			m := limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerHour(1)})
+			m := limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerDay(1)})
 			app.Use(fiberlimit.New(m, fiberlimit.Config{}, fiberlimit.Config{OnDeny: tt.onDeny}))
 			app.Get("/", hello)
 			url := serve(t, app)
@@ -146,7 +146,7 @@ func TestTwoMiddlewaresCountOnceEach(t *testing.T) {
 
 func TestGroupsAndRoutes(t *testing.T) {
 	app := newApp()
-	m := limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerHour(1)})
+	m := limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerDay(1)})
 	app.Get("/login", fiberlimit.New(m), hello)
 	app.Group("/api", fiberlimit.New(m)).Get("/users", hello)
 	app.Get("/health", hello)
@@ -165,7 +165,7 @@ func TestGroupsAndRoutes(t *testing.T) {
 func TestRefusalWithAStreamedBodyEndsTheConnection(t *testing.T) {
 	served := false
 	app := newApp(fiber.Config{StreamRequestBody: true, BodyLimit: 1 << 10})
-	app.Post("/", fiberlimit.New(limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerHour(1), Cost: func(*http.Request) (int64, error) { return 2, nil }})), hello)
+	app.Post("/", fiberlimit.New(limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerDay(1), Cost: func(*http.Request) (int64, error) { return 2, nil }})), hello)
 	app.Get("/smuggled", func(*fiber.Ctx) error { served = true; return nil })
 	const inner = "GET /smuggled HTTP/1.1\nHost: x\nConnection: close\n\n"
 	length := 8<<10 + len(strings.ReplaceAll(inner, "\n", "\r\n"))

@@ -53,6 +53,9 @@ func New(m *httplimit.Middleware, config ...Config) fiber.Handler {
 			c.Context().SetConnectionClose()
 		}
 		if d.Status == statusClientClosed {
+			if errors.Is(c.UserContext().Err(), context.DeadlineExceeded) {
+				c.Status(fiber.StatusServiceUnavailable) // a time-out of our own: the client may still be there
+			}
 			return nil
 		}
 		return onDeny(c, d)

@@ -54,7 +54,7 @@ func TestSettlesWithTheFinalStatus(t *testing.T) {
 
 func TestOnlyFailuresCount(t *testing.T) {
 	app := newApp()
-	app.Get("/:status", fiberlimit.New(limit(t, nil, httplimit.Rule{Name: "login", Limit: limiter.PerHour(2),
+	app.Get("/:status", fiberlimit.New(limit(t, nil, httplimit.Rule{Name: "login", Limit: limiter.PerDay(2),
 		CountStatus: func(status int) bool { return status == http.StatusUnauthorized }})),
 		func(c *fiber.Ctx) error {
 			if c.Params("status") == "401" {

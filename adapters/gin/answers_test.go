@@ -15,7 +15,7 @@ import (
 
 func TestAllowedThenRefused(t *testing.T) {
 	engine, served := newEngine(), 0
-	engine.Use(ginlimit.New(limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerHour(2)})))
+	engine.Use(ginlimit.New(limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerDay(2)})))
 	engine.GET("/", func(c *gin.Context) { served++; hello(c) })
 	url := serve(t, engine)
 
@@ -27,7 +27,7 @@ func TestAllowedThenRefused(t *testing.T) {
 		if got := a.Header.Get("RateLimit"); !strings.HasPrefix(got, want) {
 			t.Errorf("request %d: RateLimit: got %s, want %s...", i+1, got, want)
 		}
-		if got, want := a.Header.Get("RateLimit-Policy"), `"ip";q=2;w=3600`; got != want {
+		if got, want := a.Header.Get("RateLimit-Policy"), `"ip";q=2;w=86400`; got != want {
 			t.Errorf("request %d: RateLimit-Policy: got %s, want %s", i+1, got, want)
 		}
 	}
@@ -58,7 +58,7 @@ func checkRefusal(t *testing.T, a answer, rules ...string) {
 
 func TestRefusedHEADHasNoBody(t *testing.T) {
 	engine := newEngine()
-	engine.Use(ginlimit.New(limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerHour(1)})))
+	engine.Use(ginlimit.New(limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerDay(1)})))
 	engine.HEAD("/", func(c *gin.Context) { c.Status(http.StatusNoContent) })
 	url := serve(t, engine)
 	if a := send(t, http.MethodHead, url, nil); a.StatusCode != http.StatusNoContent {
@@ -92,7 +92,7 @@ func TestOnDeny(t *testing.T) {
 	own := ginlimit.Config{OnDeny: func(c *gin.Context, d httplimit.Denial) {
 		c.JSON(d.Status, gin.H{"rule": d.Rules[0].Rule}) // and no Abort: the adapter sees to it
 	}}
-	engine.Use(ginlimit.New(limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerHour(1)}), ginlimit.Config{}, own))
+	engine.Use(ginlimit.New(limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerDay(1)}), ginlimit.Config{}, own))
 	engine.GET("/", hello)
 	url := serve(t, engine)
 	get(t, url)
@@ -132,7 +132,7 @@ func TestTwoMiddlewaresCountOnceEach(t *testing.T) {
 
 func TestGroupsAndRoutes(t *testing.T) {
 	engine := newEngine()
-	m := limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerHour(1)})
+	m := limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerDay(1)})
 	engine.GET("/login", ginlimit.New(m), hello)
 	engine.Group("/api", ginlimit.New(m)).GET("/users", hello)
 	engine.GET("/health", hello)
@@ -149,7 +149,7 @@ func TestGroupsAndRoutes(t *testing.T) {
 
 func TestRefusalBeforeALongBodyClosesTheConnection(t *testing.T) {
 	engine := newEngine()
-	engine.Use(ginlimit.New(limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerHour(1)})))
+	engine.Use(ginlimit.New(limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerDay(1)})))
 	engine.POST("/", hello)
 	url := serve(t, engine)
 	for _, wantClose := range []bool{false, true} {

@@ -6,6 +6,7 @@ package ginlimit
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -42,8 +43,11 @@ func New(m *httplimit.Middleware, config ...Config) gin.HandlerFunc {
 		if d, denied := o.Denied(); denied {
 			defer o.Settle(d.Status)
 			c.Abort()
-			if d.Status != statusClientClosed {
+			switch {
+			case d.Status != statusClientClosed:
 				onDeny(c, d)
+			case errors.Is(c.Request.Context().Err(), context.DeadlineExceeded):
+				c.Status(http.StatusServiceUnavailable) // a time-out of our own: the client may still be there
 			}
 			return
 		}
@@ -78,14 +82,20 @@ func serve(c *gin.Context, o *httplimit.Outcome) {
 		up = &upgrade{ResponseWriter: c.Writer, outcome: o}
 		c.Writer = up
 	}
-	status := http.StatusInternalServerError // unless c.Next returns
+	status, returned := 0, false
 	defer func() {
-		if up == nil || !up.settled {
+		switch {
+		case up != nil && up.settled:
+		case returned:
 			o.Settle(status)
+		case c.Writer.Written():
+			o.SettlePanic(c.Writer.Status())
+		default:
+			o.SettlePanic(0)
 		}
 	}()
 	c.Next()
-	status = statusOf(c, ctx)
+	status, returned = statusOf(c, ctx), true
 }
 
 func statusOf(c *gin.Context, ctx context.Context) int {

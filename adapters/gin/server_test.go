@@ -72,7 +72,7 @@ func limit(t *testing.T, store limiter.Store, rules ...httplimit.Rule) *httplimi
 			rules[i].Key = httplimit.ClientIP()
 		}
 		if rules[i].Limit == (limiter.Limit{}) {
-			rules[i].Limit = limiter.PerHour(100)
+			rules[i].Limit = limiter.PerDay(100)
 		}
 	}
 	m, err := httplimit.New(httplimit.Config{

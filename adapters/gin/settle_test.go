@@ -26,16 +26,17 @@ func TestSettlesWithTheFinalStatus(t *testing.T) {
 		handler gin.HandlerFunc
 		want    int
 	}{
-		"written":             {hello, 200},
-		"nothing at all":      {func(*gin.Context) {}, 200},
-		"status alone":        {func(c *gin.Context) { c.Status(204) }, 204},
-		"aborted with status": {func(c *gin.Context) { c.AbortWithStatus(401) }, 401},
-		"aborted with error":  {func(c *gin.Context) { _ = c.AbortWithError(403, errors.New("no")) }, 403},
-		"error left behind":   {func(c *gin.Context) { _ = c.Error(errors.New("no")) }, 500},
-		"error and an answer": {func(c *gin.Context) { _ = c.Error(errors.New("no")); hello(c) }, 200},
-		"panic":               {func(*gin.Context) { panic("no") }, 500},
-		"panic after a write": {func(c *gin.Context) { hello(c); panic("no") }, 500},
-		"own context ended":   {func(c *gin.Context) { c.Request = c.Request.WithContext(ended) }, 200},
+		"written":              {hello, 200},
+		"nothing at all":       {func(*gin.Context) {}, 200},
+		"status alone":         {func(c *gin.Context) { c.Status(204) }, 204},
+		"aborted with status":  {func(c *gin.Context) { c.AbortWithStatus(401) }, 401},
+		"aborted with error":   {func(c *gin.Context) { _ = c.AbortWithError(403, errors.New("no")) }, 403},
+		"error left behind":    {func(c *gin.Context) { _ = c.Error(errors.New("no")) }, 500},
+		"error and an answer":  {func(c *gin.Context) { _ = c.Error(errors.New("no")); hello(c) }, 200},
+		"panic":                {func(*gin.Context) { panic("no") }, 500},
+		"panic after a write":  {func(c *gin.Context) { hello(c); panic("no") }, 500},
+		"panic after an error": {func(c *gin.Context) { c.String(403, "no"); panic(http.ErrAbortHandler) }, 403},
+		"own context ended":    {func(c *gin.Context) { c.Request = c.Request.WithContext(ended) }, 200},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -53,7 +54,7 @@ func TestSettlesWithTheFinalStatus(t *testing.T) {
 
 func TestOnlyFailuresCount(t *testing.T) {
 	engine := newEngine()
-	engine.GET("/:status", ginlimit.New(limit(t, nil, httplimit.Rule{Name: "login", Limit: limiter.PerHour(2),
+	engine.GET("/:status", ginlimit.New(limit(t, nil, httplimit.Rule{Name: "login", Limit: limiter.PerDay(2),
 		CountStatus: func(status int) bool { return status == http.StatusUnauthorized }})),
 		func(c *gin.Context) {
 			if c.Param("status") == "401" {
