@@ -80,14 +80,15 @@ func (o *Outcome) giveBack(status int) {
 	}
 }
 
-// refund is a batch that no counter refuses, however far above its limit others have pushed it.
+// refund gives charges back. Those of cost 0 are left out: they would be decided, and where others have pushed their
+// counter above its limit they would refuse the whole batch.
 func (o *Outcome) refund(store limiter.Store, charges []limiter.Charge) {
 	charges = slices.DeleteFunc(charges, func(c limiter.Charge) bool { return c.Cost == 0 })
 	if len(charges) == 0 {
 		return
 	}
 	for i := range charges {
-		charges[i].Cost, charges[i].Mode = -charges[i].Cost, limiter.Force
+		charges[i].Cost, charges[i].Mode = -charges[i].Cost, limiter.Enforce
 	}
 	if _, err := store.Take(context.WithoutCancel(o.ctx), charges); err != nil {
 		o.m.journal.once("", "what CountStatus gives back could not be given back", err)
