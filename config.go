@@ -40,7 +40,8 @@ type Config struct {
 	// each request.
 	Expose bool
 	// CountPreflight counts CORS preflights as well. They carry no credentials, and refusing one blocks the
-	// request behind it, so they are left alone unless this is set.
+	// request behind it, so they are left alone unless this is set. Anybody can send what looks like one: set it
+	// where no CORS layer outside answers them.
 	CountPreflight bool
 	// Observer is told of each decision; nil means nobody.
 	Observer Observer

@@ -19,7 +19,9 @@ func BearerToken() Key { return Secret(bearerToken{}) }
 func APIKey(header string) Key { return Secret(headerKey{textproto.CanonicalMIMEHeaderKey(header)}) }
 
 // Cookie is the value of a cookie, such as a session, hashed as by [Secret]. Clients can leave cookies out and invent
-// them: see [BearerToken]. There is no key if the value is empty or two cookies have the name.
+// them: see [BearerToken]. The bytes count as they were sent: where a framework decodes cookies, as Gin does, one session
+// has many spellings, and the identity that authentication found is the better key. There is no key if the value is empty
+// or two cookies have the name.
 func Cookie(name string) Key { return Secret(cookie{name}) }
 
 // Header is the value of a header field, in clear. A client writes what it likes into a header, so take one that a

@@ -19,13 +19,15 @@ type Verdict struct {
 	limiter.Decision
 }
 
-// Denial is a refusal: what a custom answer is made from. It owns its Rules and may be kept.
+// Denial is a refusal: what a custom answer is made from. It owns its Rules and may be kept. Its zero value is no
+// refusal and not to be served.
 type Denial struct {
 	// Status is 429, or 503 where a rule with FailClosed applies and the store cannot decide, or 499 where the
 	// client left before a decision: then nothing needs to be answered.
 	Status int
 	// RetryAfter is how long until the request can pass if nobody else spends anything: the longest wait of
-	// the violated rules, [limiter.Never] if one of them can never allow it. With 503, when to try again.
+	// the violated rules, [limiter.Never] if one of them can never allow it, because the request costs more than
+	// its limit allows at once. With 503, when to try again.
 	RetryAfter time.Duration
 	// Rules are the violated rules, none of them Private; with 503 the rules with FailClosed.
 	Rules []Verdict

@@ -4,8 +4,8 @@
 //	limit := httplimit.PerIP(100, time.Minute)
 //	http.ListenAndServe(":8080", limit(mux))
 //
-// A client above its limit gets 429 with a Retry-After that is true: after that many seconds the same request passes,
-// if nobody else spends the client's quota. Every answer tells where the client stands, in the RateLimit fields of
+// A client above its limit gets 429 with a Retry-After that is true: after that many seconds (24 days at most) the same
+// request passes, if nobody else spends the client's quota. Every answer tells where the client stands, in the RateLimit fields of
 // draft-ietf-httpapi-ratelimit-headers-11. What is refused costs the client nothing.
 //
 // [New] takes a [Config] of rules. A [Rule] says who is counted ([Key]), how much each may spend ([limiter.Limit]), and
@@ -32,7 +32,8 @@
 //
 // From the outside in: recover from panics, log, CORS, limit by address, authenticate, limit by user, mux. A limiter
 // outside of CORS answers browsers with errors that their scripts cannot read; list [HeaderStyle.Names] in
-// Access-Control-Expose-Headers so that they can read the fields.
+// Access-Control-Expose-Headers so that they can read the fields. http.TimeoutHandler drops the fields of what it
+// wraps when it answers itself: put the limiter around it.
 //
 // # Frameworks
 //

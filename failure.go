@@ -17,7 +17,8 @@ type FailurePolicy uint8
 
 const (
 	// FailLocal counts in this process instead, with the rule's share: Requests (and Burst) divided by
-	// Config.Instances, rounded up. What is counted here is not charged to the store later.
+	// Config.Instances, rounded up. What is counted here is not charged to the store later. It takes memory for
+	// up to a million keys, as the default store does.
 	FailLocal FailurePolicy = iota
 	// FailOpen lets the request pass. No field tells of the rule.
 	FailOpen
