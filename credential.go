@@ -57,8 +57,11 @@ func (k bearerToken) prepare(*keyCompiler, string) finder { return k }
 func (k basicUser) prepare(*keyCompiler, string) finder   { return k }
 
 func (k headerKey) prepare(c *keyCompiler, field string) finder {
-	if !isToken(k.name) {
+	switch {
+	case !isToken(k.name):
 		c.fault(field, "%q is not the name of a header field", k.name)
+	case strings.EqualFold(k.name, "Host"):
+		c.fault(field, "Host is not among the header fields of a request, want a KeyFunc that returns r.Host")
 	}
 	return k
 }

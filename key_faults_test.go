@@ -35,6 +35,7 @@ func TestKeyFaults(t *testing.T) {
 		{"an empty Compose", Compose(), []string{"Key.Compose"}},
 		{"an empty FirstOf", FirstOf(), []string{"Key.FirstOf"}},
 		{"a header without name", Header(""), []string{"Key"}},
+		{"the Host header, which net/http takes out", Header("host"), []string{"Key"}},
 		{"an API key of no header", APIKey("X API Key"), []string{"Key"}},
 		{"a cookie without name", Cookie(""), []string{"Key"}},
 		{"a cookie with a separator in its name", Cookie("a=b"), []string{"Key"}},
