@@ -83,11 +83,11 @@ func (o *Outcome) decide() {
 	}
 	taken, err := o.s.store.Take(o.ctx, o.charges)
 	switch {
-	case err == nil:
-		o.judged(taken)
-	case o.ctx.Err() != nil:
+	case o.ctx.Err() != nil: // also where the decision was faster: nobody waits for the handler, and what is spent stays so
 		o.status = statusClientClosed
 		return
+	case err == nil:
+		o.judged(taken)
 	default:
 		o.undecided(err)
 	}
@@ -170,6 +170,9 @@ func (o *Outcome) retryAfter() time.Duration {
 // rules are seen in RateLimitFields, and those of the innermost in the styles that can tell of one rule only. Set them
 // before the handler runs.
 func (o *Outcome) Fields() iter.Seq2[string, string] { return o.wire.all() }
+
+// SetFields does with net/http's Header what [Outcome.Fields] asks for.
+func (o *Outcome) SetFields(h http.Header) { o.wire.writeTo(h) }
 
 // compose builds the fields.
 func (o *Outcome) compose() {

@@ -270,6 +270,24 @@ func TestClientThatHasLeftIsNotServed(t *testing.T) {
 	}
 }
 
+func TestClientThatLeavesDuringTheDecisionIsNotServed(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	store := &scripted{answer: func(*limiter.Charge) { cancel() }}
+	m := mustNew(t, httplimit.Config{Store: store, Rules: []httplimit.Rule{{
+		Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(5), CountStatus: func(int) bool { return false },
+	}}})
+	served := false
+	w := httptest.NewRecorder()
+	m.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served = true })).
+		ServeHTTP(w, get().WithContext(ctx))
+	if served || len(w.Header()) > 0 || w.Body.Len() > 0 {
+		t.Errorf("served %v, header %v, body %q: want nothing at all", served, w.Header(), w.Body)
+	}
+	if got := len(store.charges()); got != 1 {
+		t.Errorf("the store was asked %d times, want once: hanging up gives nothing back", got)
+	}
+}
+
 func TestOnDeny(t *testing.T) {
 	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerDay(1))},
 		OnDeny: func(w http.ResponseWriter, r *http.Request, d httplimit.Denial) {
