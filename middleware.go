@@ -96,7 +96,7 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 		o := outcomes.Get().(*Outcome)
 		o.request.r = r
 		o.check(m, &o.request)
-		o.wire.writeTo(w.Header())
+		o.SetFields(w.Header())
 		if o.status != 0 {
 			o.refuse(w, r)
 			return

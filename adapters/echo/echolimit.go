@@ -41,7 +41,7 @@ func New(m *httplimit.Middleware, config ...Config) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			o := check(m, c)
-			setFields(c.Response().Header(), o)
+			o.SetFields(c.Response().Header())
 			d, denied := o.Denied()
 			if !denied {
 				return serve(next, c, o)
@@ -60,20 +60,6 @@ func New(m *httplimit.Middleware, config ...Config) echo.MiddlewareFunc {
 
 // statusClientClosed is the status of a request whose client left before anything was written.
 const statusClientClosed = 499
-
-// setFields adds the fields that may stand in several lines to those of other layers, and replaces all others.
-func setFields(h http.Header, o *httplimit.Outcome) {
-	values := make([]string, 0, 4) // one allocation for all; a refusal has four as a rule
-	for name, value := range o.Fields() {
-		if before := h[name]; len(before) > 0 && (name == "Ratelimit" || name == "Ratelimit-Policy") {
-			h[name] = append(before, value)
-			continue
-		}
-		values = append(values, value)
-		last := len(values)
-		h[name] = values[last-1 : last : last]
-	}
-}
 
 func serve(next echo.HandlerFunc, c echo.Context, o *httplimit.Outcome) error {
 	ctx := c.Request().Context() // later handlers may give the request another one, and end it

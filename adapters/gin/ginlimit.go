@@ -39,7 +39,7 @@ func New(m *httplimit.Middleware, config ...Config) gin.HandlerFunc {
 	}
 	return func(c *gin.Context) {
 		o := check(m, c)
-		setFields(c.Writer.Header(), o)
+		o.SetFields(c.Writer.Header())
 		if d, denied := o.Denied(); denied {
 			defer o.Settle(d.Status)
 			c.Abort()
@@ -57,20 +57,6 @@ func New(m *httplimit.Middleware, config ...Config) gin.HandlerFunc {
 
 // statusClientClosed is the status of a request whose client left before anything was written.
 const statusClientClosed = 499
-
-// setFields adds the fields that may stand in several lines to those of other layers, and replaces all others.
-func setFields(h http.Header, o *httplimit.Outcome) {
-	values := make([]string, 0, 4) // one allocation for all; a refusal has four as a rule
-	for name, value := range o.Fields() {
-		if before := h[name]; len(before) > 0 && (name == "Ratelimit" || name == "Ratelimit-Policy") {
-			h[name] = append(before, value)
-			continue
-		}
-		values = append(values, value)
-		last := len(values)
-		h[name] = values[last-1 : last : last]
-	}
-}
 
 func serve(c *gin.Context, o *httplimit.Outcome) {
 	ctx := c.Request.Context() // later handlers may give the request another one, and end it
