@@ -41,6 +41,8 @@ type options struct {
 	direct bool     // no proxy between
 	deaf   bool     // the client ignores deadlines while it reads, as go-redis does unless told
 	pool   int      // how many connections the client may have, if not 10
+	// steadfast: the store has no breaker.
+	steadfast bool
 	// timeout is the store's, for rows in which nothing may be late; 0 means the usual.
 	timeout time.Duration
 }
@@ -56,7 +58,7 @@ func startRedis(t *testing.T, o options) *rig {
 		stats := r.client.PoolStats()
 		return int(stats.TotalConns) <= o.pool && stats.IdleConns == stats.TotalConns
 	}
-	r.store = redisStore(t, r.client, redisstore.Config{Timeout: o.timeout})
+	r.store = redisStore(t, r.client, redisstore.Config{Timeout: o.timeout, NoBreaker: o.steadfast})
 	r.admin = connect(t, &redis.Options{Addr: r.server.Addr()}).Conn()
 	r.do(t, "PING")
 	return r
@@ -67,10 +69,11 @@ func startMemcached(t *testing.T, o options) *rig {
 	r := &rig{server: servers.Memcached(t, o.server...)}
 	client := memcache.New(r.between(t, o))
 	client.MaxIdleConns = 2 * workers
+	client.Timeout = 2 * cmp.Or(o.timeout, timeout) // longer than the store's, as it is by default
 	r.close = func() { client.Close() }
 	r.idle = func() bool { return r.proxy == nil || r.proxy.Open() <= client.MaxIdleConns }
 	t.Cleanup(r.close)
-	r.store = memcachedStore(t, client, memcachestore.Config{Timeout: cmp.Or(o.timeout, timeout)})
+	r.store = memcachedStore(t, client, memcachestore.Config{Timeout: cmp.Or(o.timeout, timeout), NoBreaker: o.steadfast})
 	return r
 }
 
