@@ -241,6 +241,24 @@ func TestBreaker(t *testing.T) {
 	})
 }
 
+func TestValueThatIsNoCountOpensNoBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kv := hooked{KV: newMapKV(time.Now), get: func(context.Context, []string) error {
+			return fmt.Errorf("key x: %w", kvstore.ErrValue)
+		}}
+		store := newStore(t, kv, kvstore.Config{})
+		for range 20 {
+			if _, err := store.Take(context.Background(), pair()); !errors.Is(err, kvstore.ErrValue) {
+				t.Fatalf("got %v, want an error that wraps ErrValue", err)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		if !store.Healthy() {
+			t.Error("a KV that answers is taken to be down")
+		}
+	})
+}
+
 func TestNoBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0

@@ -106,7 +106,7 @@ func (s *Store) trip(ctx context.Context, before time.Duration, f func(context.C
 	}
 	outcome := storekit.Failed
 	switch {
-	case err == nil, errors.Is(err, errOvertaken):
+	case err == nil, errors.Is(err, errOvertaken), errors.Is(err, ErrValue):
 		outcome = storekit.Succeeded
 	case ctx.Err() != nil, errors.Is(err, storekit.ErrBusy):
 		outcome = storekit.Undecided

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bradfitz/gomemcache/memcache"
+
+	"github.com/httplimit/httplimit/limiter/kvstore"
 )
 
 const (
@@ -53,7 +56,7 @@ func (c *counters) Get(ctx context.Context, keys ...string) ([]int64, error) {
 		// decr leaves spaces where a number became shorter.
 		n, err := strconv.ParseUint(string(bytes.TrimSpace(item.Value)), 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("memcachestore: item %q is no count: %w", key, err)
+			return nil, fmt.Errorf("memcachestore: item %q: %w; Reset deletes it", key, kvstore.ErrValue)
 		}
 		counts[i] = toCount(n)
 	}
@@ -67,17 +70,23 @@ func (c *counters) Add(ctx context.Context, key string, delta int64, ttl time.Du
 	if err := c.timeFor(ctx); err != nil {
 		return 0, err
 	}
+	if delta == -math.MaxInt64 { // forget, whatever it is
+		if err := c.client.Delete(key); !errors.Is(err, memcache.ErrCacheMiss) {
+			return 0, err
+		}
+		return 0, nil
+	}
 	if delta <= 0 {
 		n, err := c.client.Decrement(key, uint64(-delta)) // stops at 0
 		if errors.Is(err, memcache.ErrCacheMiss) {
 			return 0, nil
 		}
-		return toCount(n), err
+		return toCount(n), explain(key, err)
 	}
 	for range races {
 		n, err := c.client.Increment(key, uint64(delta))
 		if !errors.Is(err, memcache.ErrCacheMiss) {
-			return toCount(n), err
+			return toCount(n), explain(key, err)
 		}
 		if err := c.timeFor(ctx); err != nil {
 			return 0, err
@@ -119,3 +128,12 @@ func expiration(now time.Time, ttl time.Duration) int32 {
 }
 
 func toCount(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
+
+// explain finds the refusal to change what is no number. The client has no value for it, and nothing else that incr
+// and decr are refused for can come from here.
+func explain(key string, err error) error {
+	if err != nil && strings.HasPrefix(err.Error(), "memcache: client error: ") {
+		return fmt.Errorf("memcachestore: item %q: %w (%w); Reset deletes it", key, kvstore.ErrValue, err)
+	}
+	return err
+}

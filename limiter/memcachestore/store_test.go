@@ -14,6 +14,7 @@ import (
 	"github.com/bradfitz/gomemcache/memcache"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/kvstore"
 	"github.com/httplimit/httplimit/limiter/limitertest"
 	"github.com/httplimit/httplimit/limiter/memcachestore"
 )
@@ -214,8 +215,20 @@ func TestForeignItemIsAnError(t *testing.T) {
 	if err := client.Set(&memcache.Item{Key: key, Value: []byte("<html>")}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Take(context.Background(), []limiter.Charge{charge(limit, 1)}); err == nil {
-		t.Error("no error from a key that holds something else")
+	for range 10 {
+		if _, err := store.Take(context.Background(), []limiter.Charge{charge(limit, 1)}); !errors.Is(err, kvstore.ErrValue) {
+			t.Fatalf("from a key that holds something else: got %v, want an error that wraps ErrValue", err)
+		}
+		clock.Advance(patient / 2)
+	}
+	if !store.Healthy() {
+		t.Error("one item opened the breaker for everybody")
+	}
+	if err := store.Reset(context.Background(), []limiter.Charge{charge(limit, 1)}); err != nil {
+		t.Errorf("Reset: %v", err)
+	}
+	if got := take(t, store, charge(limit, 1)); !got.Allowed || got.Remaining != 4 {
+		t.Errorf("after Reset: got %+v, want the first of five", got)
 	}
 }
 
