@@ -24,9 +24,9 @@ func (h *histogram) quantile(q float64) time.Duration {
 	for _, n := range h {
 		total += n
 	}
-	left := int64(q * float64(total))
+	left := min(int64(q*float64(total)), total-1)
 	for i, n := range h {
-		if left -= n; left < 0 {
+		if left -= n; left < 0 && total > 0 {
 			return highest(i)
 		}
 	}

@@ -18,13 +18,16 @@ func TestHistogram(t *testing.T) {
 
 func TestQuantile(t *testing.T) {
 	var h histogram
+	if got := h.quantile(0.5); got != 0 {
+		t.Errorf("of nothing: got %v, want 0", got)
+	}
 	for i := range 100 {
 		h.count(time.Duration(i) * time.Microsecond)
 	}
 	for _, c := range []struct {
 		q    float64
 		want time.Duration
-	}{{0, 0}, {0.5, 50 * time.Microsecond}, {0.99, 99 * time.Microsecond}} {
+	}{{0, 0}, {0.5, 50 * time.Microsecond}, {0.99, 99 * time.Microsecond}, {1, 99 * time.Microsecond}} {
 		if got := h.quantile(c.q); got < c.want || got > c.want+c.want/32 {
 			t.Errorf("quantile %v: got %v, want %v", c.q, got, c.want)
 		}
