@@ -315,6 +315,21 @@ func TestFieldsAreAddedToThoseOfOtherLayers(t *testing.T) {
 	}
 }
 
+func TestRoomInTheSlicesOfOtherLayersIsNotWrittenTo(t *testing.T) {
+	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(5)}}})
+	o := m.Check(httplimit.HTTPRequest(get()))
+	policies, standings := []string{`"cdn";q=9;w=1`, "spare"}, []string{`"cdn";r=8;t=1`, "spare"}
+	h := http.Header{"Ratelimit-Policy": policies[:1], "Ratelimit": standings[:1]}
+	o.SetFields(h)
+	o.Settle(http.StatusOK)
+	if len(h["Ratelimit-Policy"]) != 2 || len(h["Ratelimit"]) != 2 {
+		t.Errorf("fields: got %q, want a line of each layer", h)
+	}
+	if policies[1] != "spare" || standings[1] != "spare" {
+		t.Errorf("the other layer's slices: got %q and %q, want their second element untouched", policies, standings)
+	}
+}
+
 func TestNoTwoAnswersShareValues(t *testing.T) {
 	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(5)}}})
 	first, second := serve(m, "192.0.2.1:1"), serve(m, "192.0.2.2:1")
