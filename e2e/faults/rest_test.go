@@ -36,6 +36,9 @@ func (s *service) checkRest(t *testing.T, r *rig, rest int) {
 	await(t, "connections are no more than the client keeps, and none is in use", r.idle)
 	r.close()
 	if r.proxy != nil {
-		await(t, "all connections are closed", func() bool { return r.proxy.Open() == 0 })
+		await(t, "all connections are closed", func() bool {
+			runtime.GC() // go-redis 9.19 drops a connection whose handshake failed without closing it; its finalizer does
+			return r.proxy.Open() == 0
+		})
 	}
 }
