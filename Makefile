@@ -8,8 +8,8 @@ ROUNDS ?= 6
 
 .PHONY: test
 test: ## run every module's tests, with the race detector; those that count allocations without it
-	@.ci/each go test -race -shuffle=on -count=1 ./...; raced=$$?; \
-	.ci/each go test -count=1 -run='Alloc|Heap' ./... && exit $$raced
+	@.ci/each go test -count=1 -run='Alloc|Heap' ./...; counted=$$?; \
+	.ci/each go test -race -shuffle=on -count=1 ./... && exit $$counted
 
 .PHONY: lint
 lint: ## gofmt, go vet, staticcheck, tidy go.mod files, the root module's requirements
