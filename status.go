@@ -5,7 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"sync"
+	"sync/atomic"
 
 	"github.com/felixge/httpsnoop"
 )
@@ -13,19 +13,41 @@ import (
 // serveCounted calls next and settles with the status of its answer: at its return, or when it takes the connection
 // over.
 func (o *Outcome) serveCounted(next http.Handler, w http.ResponseWriter, r *http.Request) {
-	status, returned := 0, false
-	settle := sync.OnceFunc(func() { o.Settle(status) })
+	a := &reply{outcome: o}
+	returned := false
 	defer func() {
-		status = final(status, returned, r.Context().Err() != nil)
-		settle()
+		a.settle(final(a.status, returned, r.Context().Err() != nil))
 	}()
-	wrote := func(code int) {
-		if status == 0 && (code >= http.StatusOK || code == http.StatusSwitchingProtocols) {
-			status = code
-		}
-	}
-	next.ServeHTTP(watch(w, wrote, settle), r)
+	next.ServeHTTP(a.watch(w), r)
 	returned = true
+}
+
+// reply follows what a handler writes.
+type reply struct {
+	outcome *Outcome
+	status  int // that was written, 0 for none
+	settled atomic.Bool
+}
+
+// wrote notes a status. 1xx is not the answer yet, but for 101.
+func (a *reply) wrote(code int) {
+	if a.status == 0 && (code >= http.StatusOK || code == http.StatusSwitchingProtocols) {
+		a.status = code
+	}
+}
+
+func (a *reply) settle(status int) {
+	if !a.settled.Swap(true) {
+		a.outcome.Settle(status)
+	}
+}
+
+// took notes that the handler has tried to take the connection over.
+func (a *reply) took(conn net.Conn, rw *bufio.ReadWriter, err error) (net.Conn, *bufio.ReadWriter, error) {
+	if err == nil {
+		a.settle(http.StatusSwitchingProtocols)
+	}
+	return conn, rw, err
 }
 
 // final is the status that a request is settled with, given that which was written (0 for none), whether the handler
@@ -43,37 +65,30 @@ func final(written int, returned, left bool) int {
 	return written
 }
 
-// watch returns a writer like w that tells of the status and of a hijack.
-func watch(w http.ResponseWriter, wrote func(code int), hijacked func()) http.ResponseWriter {
-	took := func(conn net.Conn, rw *bufio.ReadWriter, err error) (net.Conn, *bufio.ReadWriter, error) {
-		if err == nil {
-			wrote(http.StatusSwitchingProtocols)
-			hijacked()
-		}
-		return conn, rw, err
-	}
+// watch returns a writer like w that tells a of the status and of a hijack.
+func (a *reply) watch(w http.ResponseWriter) http.ResponseWriter {
 	watched := httpsnoop.Wrap(w, httpsnoop.Hooks{
 		WriteHeader: func(f httpsnoop.WriteHeaderFunc) httpsnoop.WriteHeaderFunc {
-			return func(code int) { wrote(code); f(code) }
+			return func(code int) { a.wrote(code); f(code) }
 		},
 		Write: func(f httpsnoop.WriteFunc) httpsnoop.WriteFunc {
-			return func(b []byte) (int, error) { wrote(http.StatusOK); return f(b) }
+			return func(b []byte) (int, error) { a.wrote(http.StatusOK); return f(b) }
 		},
 		ReadFrom: func(f httpsnoop.ReadFromFunc) httpsnoop.ReadFromFunc {
-			return func(src io.Reader) (int64, error) { wrote(http.StatusOK); return f(src) }
+			return func(src io.Reader) (int64, error) { a.wrote(http.StatusOK); return f(src) }
 		},
 		Flush: func(f httpsnoop.FlushFunc) httpsnoop.FlushFunc {
-			return func() { wrote(http.StatusOK); f() }
+			return func() { a.wrote(http.StatusOK); f() }
 		},
 		Hijack: func(f httpsnoop.HijackFunc) httpsnoop.HijackFunc {
-			return func() (net.Conn, *bufio.ReadWriter, error) { return took(f()) }
+			return func() (net.Conn, *bufio.ReadWriter, error) { return a.took(f()) }
 		},
 	})
 	if _, direct := w.(http.Hijacker); direct || !hijackable(w) {
 		return watched
 	}
 	// http.ResponseController would look through Unwrap and pass by what stands above.
-	below := hijacker{watched, func() (net.Conn, *bufio.ReadWriter, error) { return took(http.NewResponseController(w).Hijack()) }}
+	below := hijacker{watched, func() (net.Conn, *bufio.ReadWriter, error) { return a.took(http.NewResponseController(w).Hijack()) }}
 	if flusher, ok := watched.(http.Flusher); ok {
 		return struct {
 			hijacker

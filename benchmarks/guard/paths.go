@@ -20,7 +20,7 @@ func hotPaths() []path {
 		{"memory: Limiter.Allow", 1, allow},
 		{"deny cache: Take, refused", 0, takeCached},
 		{"net-http: three rules", 2, serveRules(nil)},
-		{"net-http: three rules, one with CountStatus", 17, serveRules(countStatus)},
+		{"net-http: three rules, one with CountStatus", 13, serveRules(countStatus)},
 		{"net-http: three rules, Expose", 6, serveRules(expose)},
 	}
 	for _, f := range frameworks() {
