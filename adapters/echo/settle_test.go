@@ -86,38 +86,37 @@ func TestOnlyFailuresCount(t *testing.T) {
 }
 
 func TestClientGone(t *testing.T) {
-	wait := func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(c echo.Context) error { <-c.Request().Context().Done(); return next(c) }
-	}
 	for name, tt := range map[string]struct {
-		middleware func(limit echo.MiddlewareFunc) []echo.MiddlewareFunc
+		middleware func(limit, leaving echo.MiddlewareFunc) []echo.MiddlewareFunc
 		err        error
 		wantServed bool
 	}{
-		"before the decision": {middleware: func(limit echo.MiddlewareFunc) []echo.MiddlewareFunc {
-			return []echo.MiddlewareFunc{wait, limit}
+		"before the decision": {middleware: func(limit, leaving echo.MiddlewareFunc) []echo.MiddlewareFunc {
+			return []echo.MiddlewareFunc{leaving, limit}
 		}},
-		"before the answer": {middleware: func(limit echo.MiddlewareFunc) []echo.MiddlewareFunc {
-			return []echo.MiddlewareFunc{limit, wait}
+		"before the answer": {middleware: func(limit, leaving echo.MiddlewareFunc) []echo.MiddlewareFunc {
+			return []echo.MiddlewareFunc{limit, leaving}
 		}, wantServed: true},
-		"before the answer, with its error": {middleware: func(limit echo.MiddlewareFunc) []echo.MiddlewareFunc {
-			return []echo.MiddlewareFunc{limit, wait}
+		"before the answer, with its error": {middleware: func(limit, leaving echo.MiddlewareFunc) []echo.MiddlewareFunc {
+			return []echo.MiddlewareFunc{limit, leaving}
 		}, err: context.Canceled, wantServed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, served, denied := newSpy(t), false, false
 			m := limit(t, store, httplimit.Rule{Name: "login", CountStatus: func(int) bool { return false }})
 			limited := echolimit.New(m, echolimit.Config{OnDeny: func(echo.Context, httplimit.Denial) error { denied = true; return nil }})
-			arrived := make(chan struct{})
+			ctx, leave := context.WithCancel(context.Background())
+			leaving := func(next echo.HandlerFunc) echo.HandlerFunc {
+				return func(c echo.Context) error {
+					leave()
+					<-c.Request().Context().Done()
+					return next(c)
+				}
+			}
 			e := newEcho()
-			e.Use(func(next echo.HandlerFunc) echo.HandlerFunc {
-				return func(c echo.Context) error { close(arrived); return next(c) }
-			})
-			e.GET("/", func(echo.Context) error { served = true; return tt.err }, tt.middleware(limited)...)
+			e.GET("/", func(echo.Context) error { served = true; return tt.err }, tt.middleware(limited, leaving)...)
 			server := httptest.NewServer(e)
 
-			ctx, leave := context.WithCancel(context.Background())
-			go func() { <-arrived; leave() }()
 			r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
 			if err != nil {
 				t.Fatal(err)

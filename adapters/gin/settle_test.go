@@ -74,29 +74,27 @@ func TestOnlyFailuresCount(t *testing.T) {
 
 func TestClientGone(t *testing.T) {
 	for name, leaves := range map[string]struct {
-		handlers    func(gin.HandlerFunc, gin.HandlerFunc) []gin.HandlerFunc
+		handlers    func(limit, leaving, h gin.HandlerFunc) []gin.HandlerFunc
 		wantServed  bool
 		wantCharged int
 	}{
-		"before the decision": {func(limit, h gin.HandlerFunc) []gin.HandlerFunc {
-			return []gin.HandlerFunc{func(c *gin.Context) { <-c.Request.Context().Done() }, limit, h}
+		"before the decision": {func(limit, leaving, h gin.HandlerFunc) []gin.HandlerFunc {
+			return []gin.HandlerFunc{leaving, limit, h}
 		}, false, 1},
-		"before the answer": {func(limit, h gin.HandlerFunc) []gin.HandlerFunc {
-			return []gin.HandlerFunc{limit, func(c *gin.Context) { <-c.Request.Context().Done() }, h}
+		"before the answer": {func(limit, leaving, h gin.HandlerFunc) []gin.HandlerFunc {
+			return []gin.HandlerFunc{limit, leaving, h}
 		}, true, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, served, denied := newSpy(t), false, false
 			m := limit(t, store, httplimit.Rule{Name: "login", CountStatus: func(int) bool { return false }})
 			limited := ginlimit.New(m, ginlimit.Config{OnDeny: func(*gin.Context, httplimit.Denial) { denied = true }})
-			arrived := make(chan struct{})
+			ctx, leave := context.WithCancel(context.Background())
+			leaving := func(c *gin.Context) { leave(); <-c.Request.Context().Done() }
 			engine := newEngine()
-			engine.Use(func(*gin.Context) { close(arrived) })
-			engine.GET("/", leaves.handlers(limited, func(*gin.Context) { served = true })...)
+			engine.GET("/", leaves.handlers(limited, leaving, func(*gin.Context) { served = true })...)
 			server := httptest.NewServer(engine)
 
-			ctx, leave := context.WithCancel(context.Background())
-			go func() { <-arrived; leave() }()
 			r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
 			if err != nil {
 				t.Fatal(err)
