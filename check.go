@@ -19,12 +19,12 @@ type Outcome struct {
 	ctx     context.Context
 	items   []item
 	charges []limiter.Charge // one an item
+	live    bool             // until Settle
 	status  int              // 0 lets the request pass
 	retry   time.Duration    // of a 503
 	ledger  *ledger          // what outlives the Outcome; only with Expose
 
 	wire     wire
-	standing []standing
 	verdicts []Verdict
 	request  httpRequest // of Handler, kept here so that it is not allocated
 }
@@ -32,9 +32,10 @@ type Outcome struct {
 // item is a rule that applies to the request.
 type item struct {
 	rule   *rule
-	limit  limiter.Limit // that holds; its charge has a smaller one where this process decided
 	source Source
 	spent  bool
+	listed bool          // fields tell of it
+	whole  limiter.Limit // that which holds, where this process decided by its share: only then it is not the charge's
 }
 
 // outcomes keeps their slices: a decision allocates nothing.
@@ -49,18 +50,18 @@ func (m *Middleware) Check(r Request) *Outcome {
 }
 
 func (o *Outcome) check(m *Middleware, r Request) {
-	o.m, o.ctx, o.s = m, r.Context(), m.settings.Load()
+	o.live, o.ctx, o.m, o.s = true, r.Context(), m, m.settings.Load()
 	if o.s == nil || !o.s.countPreflight && preflight(r) {
 		return
 	}
+	o.makeRoom(len(o.s.rules))
 	for i := range o.s.rules {
-		rule, next := &o.s.rules[i], len(o.charges)
-		o.charges = append(o.charges, limiter.Charge{})
-		if !rule.charge(&o.charges[next], r, m.journal) {
-			o.charges = o.charges[:next]
-			continue
+		rule, next := &o.s.rules[i], len(o.items)
+		if rule.charge(&o.charges[:next+1][next], r, m.journal) {
+			o.charges, o.items = o.charges[:next+1], o.items[:next+1]
+			it := &o.items[next]
+			it.rule, it.source, it.spent = rule, FromStore, false
 		}
-		o.items = append(o.items, item{rule: rule, limit: o.charges[next].Limit})
 	}
 	if len(o.items) == 0 {
 		return
@@ -73,6 +74,13 @@ func (o *Outcome) check(m *Middleware, r Request) {
 		o.ledger = newLedger(o)
 	}
 	o.compose()
+}
+
+// makeRoom sees to it that n rules fit.
+func (o *Outcome) makeRoom(n int) {
+	if cap(o.items) < n || cap(o.charges) < n {
+		o.items, o.charges = make([]item, 0, n), make([]limiter.Charge, 0, n)
+	}
 }
 
 // decide asks the store, and the rules' policies if it does not know.
@@ -106,6 +114,9 @@ func (o *Outcome) judged(taken bool) {
 		}
 		if o.charges[i].Cached {
 			it.source = FromCache
+		}
+		if o.charges[i].At%laterLooks == 0 {
+			it.rule.keys.warnings.lookAgain()
 		}
 	}
 	if !taken {
@@ -150,8 +161,16 @@ func (o *Outcome) denial(rules []Verdict) Denial {
 }
 
 func (o *Outcome) verdict(i int) Verdict {
-	it, c := &o.items[i], &o.charges[i]
-	return Verdict{Rule: it.rule.name, Limit: it.limit, Cost: c.Cost, Decision: c.Decision}
+	c := &o.charges[i]
+	return Verdict{Rule: o.items[i].rule.name, Limit: *o.limit(i), Cost: c.Cost, Decision: c.Decision}
+}
+
+// limit is the limit that holds for a rule.
+func (o *Outcome) limit(i int) *limiter.Limit {
+	if it := &o.items[i]; it.source == FromLocal {
+		return &it.whole
+	}
+	return &o.charges[i].Limit
 }
 
 // retryAfter is the longest wait: without other traffic a rule that allows the request goes on doing so.
@@ -178,36 +197,13 @@ func (o *Outcome) SetFields(h http.Header) { o.wire.writeTo(h) }
 func (o *Outcome) compose() {
 	refused := o.status == http.StatusTooManyRequests
 	if o.status == 0 || refused {
-		o.stand()
+		o.stand(refused)
 	}
 	if refused || o.status == http.StatusServiceUnavailable {
 		o.wire.retryAfter(o.retryAfter())
 		// RFC 6585, section 4 forbids caches to store a 429; some do it all the same.
-		o.wire.ready(headerCache, "no-store")
+		o.wire.ready(fieldCache)
 	}
-	o.wire.done = string(o.wire.text)
-}
-
-func (o *Outcome) stand() {
-	full, unlisted := o.s.policy, len(o.s.rules)-len(o.items)
-	for i := range o.items {
-		it := &o.items[i]
-		if !it.rule.visible() {
-			continue
-		}
-		if it.source == FromNone {
-			unlisted++
-			continue
-		}
-		if it.rule.LimitFunc != nil && it.limit != it.rule.Limit {
-			full = ""
-		}
-		o.standing = append(o.standing, standing{it.rule, &it.limit, &o.charges[i].Decision, o.violated(i)})
-	}
-	if unlisted > 0 {
-		full = ""
-	}
-	o.wire.standings(o.s.headers, o.standing, full, o.status != 0)
 }
 
 // Exposes tells whether Context is another one than the request's, so that the handler has to be given it.

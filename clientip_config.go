@@ -17,7 +17,7 @@ const (
 // prepare makes the configuration ready: the defaults filled in, networks in the form that addresses are compared in.
 func (cfg clientIP) prepare(c *keyCompiler, field string) finder {
 	cfg.checkTrust(c, field)
-	return &clientResolver{
+	resolver := &clientResolver{
 		header:    textproto.CanonicalMIMEHeaderKey(cfg.Header),
 		proxies:   trustedNetworks(c, field+".TrustedProxies", cfg.TrustedProxies, cfg.TrustAll),
 		hops:      cfg.TrustedHops,
@@ -27,6 +27,8 @@ func (cfg clientIP) prepare(c *keyCompiler, field string) finder {
 		nat64:     nat64Networks(c, field+".NAT64", cfg.NAT64),
 		warnings:  c.warnings,
 	}
+	resolver.peerOnly = resolver.ipv4Bits == 32 && !resolver.trustsAnything()
+	return resolver
 }
 
 func (cfg clientIP) checkTrust(c *keyCompiler, field string) {

@@ -26,24 +26,41 @@ func parsePeer(s string) (host, bool) {
 
 // leadingIPv4 is a shortcut for the commonest peer, which is on the way of every request: it returns the address in
 // "192.0.2.7:80" if that is what parsePeer would find. Where it is false, parsePeer has to decide.
-func leadingIPv4(s string) (string, bool) {
-	value, digits, dots, specified := 0, 0, 0, false
-	for i := range len(s) {
-		c := s[i]
-		switch {
-		case '0' <= c && c <= '9' && digits < 3 && (digits == 0 || value > 0):
-			value, digits = 10*value+int(c-'0'), digits+1
-			specified = specified || value > 0
-			continue
-		case digits == 0 || value > 255 || dots == 0 && value>>4 == 0xE: // multicast
+func leadingIPv4(s string) (address string, ok bool) {
+	first, end := octet(s, 0)
+	bits := first
+	for range 3 {
+		if end >= len(s) || s[end] != '.' {
 			return "", false
-		case c == '.' && dots < 3:
-			value, digits, dots = 0, 0, dots+1
-			continue
 		}
-		return s[:i], c == ':' && dots == 3 && specified && strings.IndexByte(s[i+1:], ':') < 0
+		var next int
+		next, end = octet(s, end+1)
+		bits |= next
 	}
-	return "", false
+	const multicast = 0xE // in the first four bits
+	if bits > 255 || bits == 0 || first>>4 == multicast || end >= len(s) || s[end] != ':' {
+		return "", false
+	}
+	return s[:end], strings.IndexByte(s[end+1:], ':') < 0
+}
+
+// octet reads the number that begins at from. It is above 255 if there is none, or one that netip would not take.
+func octet(s string, from int) (value, end int) {
+	const none = 256
+	for end = from; end < len(s); end++ {
+		digit := uint(s[end]) - '0'
+		if digit > 9 {
+			break
+		}
+		if value == 0 && end > from || value > 255 {
+			return none, end
+		}
+		value = 10*value + int(digit)
+	}
+	if end == from {
+		return none, end
+	}
+	return value, end
 }
 
 // parseElement reads the one address of an element of X-Forwarded-For or of a single-value header. Some proxies write

@@ -13,22 +13,31 @@ type clientResolver struct {
 	hops               int
 	trustUnix          bool
 	ipv4Bits, ipv6Bits int
+	peerOnly           bool // the peer is the client, and a whole address of IPv4 a bucket
 	nat64              []netip.Prefix
 	warnings           *addressWarnings
 }
 
 func (c *clientResolver) find(r Request) (identity, error) {
-	if c.ipv4Bits == 32 && !c.trustsAnything() {
-		if text, ok := leadingIPv4(r.RemoteAddr()); ok {
-			c.warnings.untrustedHeader.look(r, headerXFF, headerForwarded, c.header)
-			return identity{text: text, plain: true}, nil
-		}
+	if text, ok := c.plainPeer(r); ok {
+		return identity{text: text, plain: true}, nil
 	}
 	at, ok := c.client(r)
 	if !ok {
 		return identity{}, ErrNoKey
 	}
 	return c.bucket(at), nil
+}
+
+// plainPeer is a shortcut for a peer of IPv4 whose address is the client's and the bucket's.
+func (c *clientResolver) plainPeer(r Request) (address string, ok bool) {
+	if !c.peerOnly {
+		return "", false
+	}
+	if address, ok = leadingIPv4(r.RemoteAddr()); ok && !c.warnings.untrustedHeader.done() {
+		c.warnings.untrustedHeader.look(r, headerXFF, headerForwarded, c.header)
+	}
+	return address, ok
 }
 
 // given turns the text of an address into its bucket. That of a bucket stands for it.

@@ -1,9 +1,6 @@
 package httplimit
 
-import (
-	"math/rand/v2"
-	"sync/atomic"
-)
+import "sync/atomic"
 
 // addressWarnings are what the ClientIP keys of one rule have to say about the setup around it, each at most once.
 type addressWarnings struct {
@@ -56,8 +53,14 @@ func (w *warning) raise() {
 	}
 }
 
+// lookAgain has both lookouts look at one more request.
+func (w *addressWarnings) lookAgain() {
+	w.untrustedHeader.again()
+	w.untrustedPeer.again()
+}
+
 // lookout warns of forwarding headers that nobody believes. Where there are none it would look for ever, so it looks
-// at the first requests and then at a few: a proxy put in front later is found within some hundred requests.
+// at the first requests, and then at those that it is told to.
 type lookout struct {
 	warning
 	looks atomic.Uint32
@@ -65,20 +68,25 @@ type lookout struct {
 
 const (
 	firstLooks = 1024
-	laterLooks = 256 // one request in so many
+	// laterLooks is in how many milliseconds there is one whose requests are looked at: a proxy put in front later is
+	// found within some hundred requests. To ask for a random number instead would be a twentieth of a request's time.
+	laterLooks = 256
 )
 
+// done tells that nothing is looked at now. It is on the way of every request.
+func (l *lookout) done() bool { return l.looks.Load() >= firstLooks }
+
+func (l *lookout) again() {
+	if l.done() {
+		l.looks.Store(firstLooks - 1)
+	}
+}
+
 func (l *lookout) look(r Request, headers ...string) {
-	if l.raised.Load() {
+	if l.done() || l.raised.Load() {
 		return
 	}
-	if l.looks.Load() >= firstLooks {
-		if rand.Uint32()%laterLooks != 0 {
-			return
-		}
-	} else {
-		l.looks.Add(1)
-	}
+	l.looks.Add(1)
 	for _, header := range headers {
 		if header != "" && len(r.Values(header)) > 0 {
 			l.raise()

@@ -1,11 +1,17 @@
 package httplimit
 
 import (
+	"bytes"
+	"log/slog"
 	"net/netip"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/httplimit/httplimit/limiter"
 )
 
 func TestAddressWarnings(t *testing.T) {
@@ -71,20 +77,25 @@ func TestAddressWarnings(t *testing.T) {
 
 // A proxy that is put in front of a running service is found as well, though not with its first request.
 func TestUntrustedHeaderIsFoundLater(t *testing.T) {
-	warned := 0
-	keys, faults := compileKey("Key", "NoKey", ClientIP(), nil, nil, func(string, string) { warned++ })
-	if len(faults) > 0 {
-		t.Fatal(faults[0])
-	}
-	direct, proxied := request("192.0.2.7:1"), request("192.0.2.7:1", [2]string{"X-Forwarded-For", "198.51.100.7"})
-	for range 2 * firstLooks {
-		keys.find(direct)
-	}
-	// The chance that none of so many requests is looked at is (1 - 1/laterLooks)^n < e^-64.
-	for range 64 * laterLooks {
-		keys.find(proxied)
-	}
-	if warned != 1 {
-		t.Errorf("warned %d times, want once", warned)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		m, err := New(Config{
+			Rules:  []Rule{{Name: "ip", Key: ClientIP(), Limit: limiter.PerHour(1)}},
+			Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		direct, proxied := request("192.0.2.7:1"), request("192.0.2.7:1", [2]string{"X-Forwarded-For", "198.51.100.7"})
+		for range 2 * firstLooks {
+			m.Check(direct).Settle(200)
+		}
+		for range 2 * laterLooks {
+			m.Check(proxied).Settle(200)
+			time.Sleep(time.Millisecond)
+		}
+		if got := strings.Count(log.String(), "forwarded-header-not-trusted"); got != 1 {
+			t.Errorf("warned %d times, want once; the log is %q", got, log.String())
+		}
+	})
 }

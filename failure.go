@@ -134,7 +134,7 @@ func (o *Outcome) countLocally(which []int) {
 	batch := make([]limiter.Charge, len(which))
 	for j, i := range which {
 		batch[j] = o.charges[i]
-		batch[j].Limit = share(o.items[i].limit, batch[j].Cost, o.s.instances)
+		batch[j].Limit = share(batch[j].Limit, batch[j].Cost, o.s.instances)
 	}
 	taken, err := o.m.local().Take(o.ctx, batch)
 	if err != nil {
@@ -147,9 +147,9 @@ func (o *Outcome) countLocally(which []int) {
 		return
 	}
 	for j, i := range which {
+		it := &o.items[i]
+		it.source, it.whole, it.spent = FromLocal, o.charges[i].Limit, taken && batch[j].Allowed
 		o.charges[i] = batch[j]
-		o.items[i].source = FromLocal
-		o.items[i].spent = taken && batch[j].Allowed
 	}
 	if !taken {
 		o.status = http.StatusTooManyRequests

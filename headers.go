@@ -2,10 +2,7 @@ package httplimit
 
 import (
 	"errors"
-	"iter"
 	"math/bits"
-	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -36,20 +33,6 @@ const (
 	XRateLimitDelta
 	// NoHeaders sends none of them. It stands alone.
 	NoHeaders
-)
-
-// The names in the form that net/http's Header has for keys.
-const (
-	headerPolicy     = "Ratelimit-Policy"
-	headerRateLimit  = "Ratelimit"
-	headerLimit      = "Ratelimit-Limit"
-	headerRemaining  = "Ratelimit-Remaining"
-	headerReset      = "Ratelimit-Reset"
-	headerXLimit     = "X-Ratelimit-Limit"
-	headerXRemaining = "X-Ratelimit-Remaining"
-	headerXReset     = "X-Ratelimit-Reset"
-	headerRetryAfter = "Retry-After"
-	headerCache      = "Cache-Control"
 )
 
 const rateLimitStyles = RateLimitFields | RateLimitDraft07 | RateLimitDraft06
@@ -85,178 +68,129 @@ func (s HeaderStyle) Names() []string {
 	if s&(XRateLimitEpoch|XRateLimitDelta) != 0 {
 		names = append(names, "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 	}
-	return append(names, headerRetryAfter)
+	return append(names, fieldNames[fieldRetryAfter])
 }
 
-// standing is what fields tell of one rule.
-type standing struct {
-	rule     *rule
-	limit    *limiter.Limit // that holds, the rule's own or another
-	decision *limiter.Decision
-	violated bool
-}
-
-// field is a header field under construction: from and to bound its value in the text of all of them, so that an
-// answer costs one string.
-type field struct {
-	name     string
-	from, to int
-	ready    string // the value, where it need not be built
-}
-
-// wire builds the fields of one answer.
-type wire struct {
-	text   []byte
-	fields []field
-	done   string // text as a string
-}
-
-func (w *wire) reset() { w.text, w.fields, w.done = w.text[:0], w.fields[:0], "" }
-
-func (w *wire) ready(name, value string) {
-	w.fields = append(w.fields, field{name: name, ready: value})
-}
-
-// end closes the field whose value was appended to text since from.
-func (w *wire) end(name string, from int) {
-	w.fields = append(w.fields, field{name: name, from: from, to: len(w.text)})
-}
-
-func (w *wire) number(name string, n int64) {
-	from := len(w.text)
-	w.text = appendCount(w.text, n)
-	w.end(name, from)
-}
-
-func (w *wire) value(f *field) string {
-	if f.ready != "" {
-		return f.ready
-	}
-	return w.done[f.from:f.to]
-}
-
-func (w *wire) all() iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
-		for i := range w.fields {
-			if f := &w.fields[i]; !yield(f.name, w.value(f)) {
-				return
-			}
-		}
-	}
-}
-
-// writeTo sets the fields; those that may stand in several lines are added to what other layers wrote. The values
-// get slices of their own: later handlers may write into them.
-func (w *wire) writeTo(h http.Header) {
-	if len(w.fields) == 0 {
+// stand writes the fields of the style.
+func (o *Outcome) stand(refused bool) {
+	style := o.s.headers
+	if style == NoHeaders {
 		return
 	}
-	values := make([]string, len(w.fields))
-	others := len(h) > 0
-	for i := range w.fields {
-		f := &w.fields[i]
-		values[i] = w.value(f)
-		if others && (f.name == headerRateLimit || f.name == headerPolicy) {
-			if before := h[f.name]; len(before) > 0 {
-				h[f.name] = append(before[:len(before):len(before)], values[i])
-				continue
-			}
-		}
-		h[f.name] = values[i : i+1 : i+1]
-	}
-}
-
-// standings writes the fields of the style. full is RateLimit-Policy where all of it is known beforehand.
-func (w *wire) standings(style HeaderStyle, list []standing, full string, refused bool) {
-	if len(list) == 0 || style == NoHeaders {
+	whole, any := o.list()
+	if !any {
 		return
 	}
 	if style&RateLimitFields != 0 {
-		w.structured(list, full, refused)
+		o.structured(whole, refused)
 	}
-	if style == RateLimitFields {
-		return
+	if style != RateLimitFields {
+		o.legacy(style, refused)
 	}
-	one := reported(list)
-	if refused && !one.violated {
-		return // what refused the request is not to be told
+}
+
+// list marks the rules that the fields tell of. whole says that these are all that clients may know of, each with its
+// own Limit.
+func (o *Outcome) list() (whole, any bool) {
+	whole = len(o.items) == len(o.s.rules)
+	for i := range o.items {
+		it := &o.items[i]
+		it.listed = it.rule.visible() && it.source != FromNone
+		any = any || it.listed
+		if it.rule.LimitFunc != nil || it.source != FromStore {
+			whole = whole && it.source != FromNone && *o.limit(i) == it.rule.Limit
+		}
 	}
-	reset := seconds(one.reset())
-	switch {
-	case style&RateLimitDraft07 != 0:
-		w.legacyPolicy(list)
-		from := len(w.text)
-		w.text = appendCount(append(w.text, "limit="...), one.limit.Requests)
-		w.text = appendCount(append(w.text, ", remaining="...), one.remaining())
-		w.text = appendCount(append(w.text, ", reset="...), reset)
-		w.end(headerRateLimit, from)
-	case style&RateLimitDraft06 != 0:
-		w.legacyPolicy(list)
-		w.number(headerLimit, one.limit.Requests)
-		w.number(headerRemaining, one.remaining())
-		w.number(headerReset, reset)
-	}
-	if style&(XRateLimitEpoch|XRateLimitDelta) == 0 {
-		return
-	}
-	w.number(headerXLimit, one.limit.Requests)
-	w.number(headerXRemaining, one.remaining())
-	if style&XRateLimitEpoch != 0 {
-		reset = epoch(time.Now(), one.reset())
-	}
-	w.number(headerXReset, reset)
+	return whole, any
 }
 
 // structured writes drafts 08 to 11: all policies, and where the client stands in each; after a refusal only in
 // those that were violated, so that no t is later than Retry-After.
-func (w *wire) structured(list []standing, full string, refused bool) {
-	if full != "" {
-		w.ready(headerPolicy, full)
+func (o *Outcome) structured(whole, refused bool) {
+	w := &o.wire
+	if whole {
+		w.policy = o.s.policy
+		w.ready(fieldPolicy)
 	} else {
 		from := len(w.text)
-		for i := range list {
-			w.text = separate(w.text, i > 0)
-			w.text = appendPolicy(w.text, list[i].rule.quoted, *list[i].limit)
+		for i := range o.items {
+			if o.items[i].listed {
+				w.text = separate(w.text, len(w.text) > from)
+				w.text = appendPolicy(w.text, o.items[i].rule.quoted, *o.limit(i))
+			}
 		}
-		w.end(headerPolicy, from)
+		w.end(fieldPolicy, from)
 	}
 	from := len(w.text)
-	for i := range list {
-		s := &list[i]
-		if refused && !s.violated {
+	for i := range o.items {
+		it := &o.items[i]
+		if !it.listed || refused && !o.violated(i) {
 			continue
 		}
 		w.text = separate(w.text, len(w.text) > from)
-		w.text = append(w.text, s.rule.quoted...)
-		w.text = appendCount(append(w.text, ";r="...), s.remaining())
-		w.text = appendCount(append(w.text, ";t="...), seconds(s.reset()))
+		w.text = append(w.text, it.rule.quoted...)
+		w.text = appendCount(append(w.text, ";r="...), o.remaining(i))
+		w.text = appendCount(append(w.text, ";t="...), seconds(o.reset(i)))
 	}
 	if len(w.text) > from {
-		w.end(headerRateLimit, from)
+		w.end(fieldRateLimit, from)
 	}
+}
+
+// legacy writes the styles that can tell of one rule only.
+func (o *Outcome) legacy(style HeaderStyle, refused bool) {
+	one := o.reported()
+	if refused && !o.violated(one) {
+		return // what refused the request is not to be told
+	}
+	w, quota, remaining, reset := &o.wire, o.limit(one).Requests, o.remaining(one), seconds(o.reset(one))
+	switch {
+	case style&RateLimitDraft07 != 0:
+		o.legacyPolicy()
+		from := len(w.text)
+		w.text = appendCount(append(w.text, "limit="...), quota)
+		w.text = appendCount(append(w.text, ", remaining="...), remaining)
+		w.text = appendCount(append(w.text, ", reset="...), reset)
+		w.end(fieldRateLimit, from)
+	case style&RateLimitDraft06 != 0:
+		o.legacyPolicy()
+		w.number(fieldLimit, quota)
+		w.number(fieldRemaining, remaining)
+		w.number(fieldReset, reset)
+	}
+	if style&(XRateLimitEpoch|XRateLimitDelta) == 0 {
+		return
+	}
+	w.number(fieldXLimit, quota)
+	w.number(fieldXRemaining, remaining)
+	if style&XRateLimitEpoch != 0 {
+		reset = epoch(time.Now(), o.reset(one))
+	}
+	w.number(fieldXReset, reset)
 }
 
 // legacyPolicy writes RateLimit-Policy of drafts 04 to 07: two policies must not have the same quota, so only the
 // one with the longest window is kept.
-func (w *wire) legacyPolicy(list []standing) {
+func (o *Outcome) legacyPolicy() {
+	w := &o.wire
 	from := len(w.text)
-	for i, s := range list {
-		if eclipsed(list, i) {
+	for i := range o.items {
+		if !o.items[i].listed || o.eclipsed(i) {
 			continue
 		}
 		w.text = separate(w.text, len(w.text) > from)
-		w.text = appendCount(w.text, s.limit.Requests)
-		w.text = appendCount(append(w.text, ";w="...), seconds(s.limit.Window))
+		w.text = appendCount(w.text, o.limit(i).Requests)
+		w.text = appendCount(append(w.text, ";w="...), seconds(o.limit(i).Window))
 	}
-	w.end(headerPolicy, from)
+	w.end(fieldPolicy, from)
 }
 
-func eclipsed(list []standing, i int) bool {
-	for j := range list {
-		if j == i || list[j].limit.Requests != list[i].limit.Requests {
+func (o *Outcome) eclipsed(i int) bool {
+	for j := range o.items {
+		if j == i || !o.items[j].listed || o.limit(j).Requests != o.limit(i).Requests {
 			continue
 		}
-		if longer := list[j].limit.Window - list[i].limit.Window; longer > 0 || longer == 0 && j < i {
+		if longer := o.limit(j).Window - o.limit(i).Window; longer > 0 || longer == 0 && j < i {
 			return true
 		}
 	}
@@ -265,38 +199,38 @@ func eclipsed(list []standing, i int) bool {
 
 // reported chooses the one rule that the older styles can tell of: the violated one with the longest wait, else the
 // one with the least left, of equal ones that with the later reset.
-func reported(list []standing) *standing {
-	best := &list[0]
-	for i := 1; i < len(list); i++ {
-		if s := &list[i]; s.before(best) {
-			best = s
+func (o *Outcome) reported() int {
+	best := -1
+	for i := range o.items {
+		if o.items[i].listed && (best < 0 || o.before(i, best)) {
+			best = i
 		}
 	}
 	return best
 }
 
-func (s *standing) before(t *standing) bool {
+func (o *Outcome) before(i, j int) bool {
 	switch {
-	case s.violated != t.violated:
-		return s.violated
-	case s.violated:
-		return s.decision.RetryAfter > t.decision.RetryAfter
-	case s.remaining() != t.remaining():
-		return s.remaining() < t.remaining()
+	case o.violated(i) != o.violated(j):
+		return o.violated(i)
+	case o.violated(i):
+		return o.charges[i].RetryAfter > o.charges[j].RetryAfter
+	case o.remaining(i) != o.remaining(j):
+		return o.remaining(i) < o.remaining(j)
 	}
-	return s.reset() > t.reset()
+	return o.reset(i) > o.reset(j)
 }
 
 // remaining is never more than the quota, which a burst can be.
-func (s *standing) remaining() int64 { return min(s.decision.Remaining, s.limit.Requests) }
+func (o *Outcome) remaining(i int) int64 { return min(o.charges[i].Remaining, o.limit(i).Requests) }
 
 // reset is the wait of a violated rule, where there is one, else the time to the full quota: a client that divides
 // r by t then sends no faster than the limit.
-func (s *standing) reset() time.Duration {
-	if s.violated && s.decision.RetryAfter != limiter.Never {
-		return min(max(s.decision.RetryAfter, time.Second), maxRetryAfter)
+func (o *Outcome) reset(i int) time.Duration {
+	if retry := o.charges[i].RetryAfter; o.violated(i) && retry != limiter.Never {
+		return min(max(retry, time.Second), maxRetryAfter)
 	}
-	return max(0, s.decision.ResetAfter)
+	return max(0, o.charges[i].ResetAfter)
 }
 
 // maxRetryAfter is the longest wait that JavaScript's setTimeout takes, 2^31-1 ms in whole seconds: it fires at once
@@ -308,7 +242,7 @@ func (w *wire) retryAfter(d time.Duration) {
 	if d == limiter.Never {
 		return
 	}
-	w.number(headerRetryAfter, seconds(min(max(d, time.Second), maxRetryAfter)))
+	w.number(fieldRetryAfter, seconds(min(max(d, time.Second), maxRetryAfter)))
 }
 
 // seconds rounds up.
@@ -326,13 +260,6 @@ func epoch(now time.Time, d time.Duration) int64 {
 	return s + seconds(time.Duration(now.Nanosecond())+d%time.Second)
 }
 
-func separate(b []byte, more bool) []byte {
-	if more {
-		return append(b, ", "...)
-	}
-	return b
-}
-
 // appendPolicy writes a member of RateLimit-Policy; name is quoted already.
 func appendPolicy(b []byte, name string, l limiter.Limit) []byte {
 	b = append(b, name...)
@@ -343,11 +270,6 @@ func appendPolicy(b []byte, name string, l limiter.Limit) []byte {
 // quote makes a String of structured fields (RFC 9651, section 4.1.6). s is printable ASCII.
 func quote(s string) string {
 	return `"` + strings.NewReplacer(`"`, `\"`, `\`, `\\`).Replace(s) + `"`
-}
-
-// appendCount writes an Integer of structured fields: at most 15 digits (RFC 9651, section 3.3.1).
-func appendCount(b []byte, n int64) []byte {
-	return strconv.AppendInt(b, min(max(n, 0), 999_999_999_999_999), 10)
 }
 
 // fullPolicy is RateLimit-Policy when every rule applies with its own Limit.

@@ -23,10 +23,10 @@ func TestHandlerAllocations(t *testing.T) {
 	year := 366 * 24 * time.Hour // no turn of the window comes in between
 	tests := map[string]struct {
 		limit limiter.Limit
-		want  float64 // a slice of values, and their text; a refusal has one more value
+		want  float64 // the values stand on a shelf; a refusal has one more value
 	}{
-		"allowed": {limiter.Per(1_000_000, year), 2},
-		"refused": {limiter.Per(1, year), 3},
+		"allowed": {limiter.Per(1_000_000, year), 0},
+		"refused": {limiter.Per(1, year), 1},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -62,6 +62,7 @@ type rule struct {
 	scope   string
 	keys    *keyring
 	quoted  string // the name as fields have it
+	mode    limiter.Mode
 	checker limiter.Checker
 	windows *windows
 	state   *ruleState
@@ -92,6 +93,9 @@ func (r Rule) compile(field string, cfg Config, s *settings, f *faults) rule {
 	}
 	c.keys = keys
 	c.quoted = quote(r.Name)
+	if r.Shadow {
+		c.mode = limiter.Observe
+	}
 	return c
 }
 
@@ -115,8 +119,8 @@ func printable(s string) bool {
 	return true
 }
 
-// charge fills in the rule's charge for a request, c being empty. It returns false where the rule has nothing to do
-// with the request.
+// charge fills in the rule's charge for a request, over whatever an earlier one has left in c. It returns false where the
+// rule has nothing to do with the request.
 func (r *rule) charge(c *limiter.Charge, req Request, log *journal) (applies bool) {
 	if r.When != nil && !r.When(req.HTTP()) {
 		return false
@@ -128,16 +132,20 @@ func (r *rule) charge(c *limiter.Charge, req Request, log *journal) (applies boo
 	if cause != nil {
 		log.once(r.name, "Key failed, NoKey decides", cause)
 	}
-	if c.Limit, applies = r.limitFor(req, log); !applies {
-		return false
+	// Field by field: what was just written word by word is slow to copy as a whole.
+	c.Scope, c.Limit, c.Cost, c.Mode = r.scope, r.Limit, 1, r.mode
+	c.State, c.Decision, c.Cached = limiter.State{}, limiter.Decision{}, false
+	if r.LimitFunc != nil {
+		if c.Limit, applies = r.limitFor(req, log); !applies {
+			return false
+		}
 	}
-	if c.Cost, applies = r.costOf(req, log); !applies {
-		return false
+	if r.Cost != nil {
+		if c.Cost, applies = r.costOf(req, log); !applies {
+			return false
+		}
 	}
-	c.Scope, c.Key = r.scope, key
-	if r.Shadow {
-		c.Mode = limiter.Observe
-	}
+	c.Key = key
 	return true
 }
 
@@ -154,9 +162,6 @@ func (r *rule) refused(retry time.Duration, log *journal) {
 var errTooCostly = errors.New("its Cost is above what the limit allows at once")
 
 func (r *rule) limitFor(req Request, log *journal) (l limiter.Limit, applies bool) {
-	if r.LimitFunc == nil {
-		return r.Limit, true
-	}
 	l, err := r.LimitFunc(req.HTTP())
 	if errors.Is(err, ErrSkip) {
 		return l, false
@@ -175,9 +180,6 @@ func (r *rule) limitFor(req Request, log *journal) (l limiter.Limit, applies boo
 }
 
 func (r *rule) costOf(req Request, log *journal) (cost int64, applies bool) {
-	if r.Cost == nil {
-		return 1, true
-	}
 	cost, err := r.Cost(req.HTTP())
 	if errors.Is(err, ErrSkip) {
 		return 0, false

@@ -15,10 +15,10 @@ import (
 // The Outcome, but for its Context and its Denial, must not be used afterwards, nor settled again: it may be that of
 // another request by then.
 func (o *Outcome) Settle(status int) {
-	if o.m == nil {
+	if !o.live {
 		return // settled twice in a row; later the Outcome may be another request's
 	}
-	if status != statusClientClosed {
+	if o.counting() && status != statusClientClosed {
 		o.giveBack(status)
 	}
 	o.forget()
@@ -37,10 +37,14 @@ func (o *Outcome) forget() {
 	for i := range o.charges {
 		o.charges[i].Key = "" // the rest is the configuration's
 	}
-	o.items, o.charges, o.standing, o.verdicts = o.items[:0], o.charges[:0], o.standing[:0], o.verdicts[:0]
+	o.items, o.charges, o.verdicts = o.items[:0], o.charges[:0], o.verdicts[:0]
 	o.wire.reset()
-	o.m, o.s, o.ctx, o.ledger, o.request.r = nil, nil, nil, nil, nil
-	o.status, o.retry = 0, 0
+	// The Middleware and its settings stay: a pool is emptied by the garbage collector.
+	o.ctx, o.request.r = nil, nil
+	if o.ledger != nil {
+		o.ledger = nil
+	}
+	o.live, o.status, o.retry = false, 0, 0
 }
 
 // counting tells whether Settle needs to know the status.

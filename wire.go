@@ -1,0 +1,162 @@
+package httplimit
+
+import (
+	"iter"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// fieldName is an index of fieldNames: an answer under construction has no pointers, so the garbage collector need not
+// be told of it.
+type fieldName uint8
+
+const (
+	fieldPolicy fieldName = iota
+	fieldRateLimit
+	fieldLimit
+	fieldRemaining
+	fieldReset
+	fieldXLimit
+	fieldXRemaining
+	fieldXReset
+	fieldRetryAfter
+	fieldCache
+)
+
+// fieldNames are in the form that net/http's Header has for keys.
+var fieldNames = [...]string{
+	fieldPolicy:     "Ratelimit-Policy",
+	fieldRateLimit:  "Ratelimit",
+	fieldLimit:      "Ratelimit-Limit",
+	fieldRemaining:  "Ratelimit-Remaining",
+	fieldReset:      "Ratelimit-Reset",
+	fieldXLimit:     "X-Ratelimit-Limit",
+	fieldXRemaining: "X-Ratelimit-Remaining",
+	fieldXReset:     "X-Ratelimit-Reset",
+	fieldRetryAfter: "Retry-After",
+	fieldCache:      "Cache-Control",
+}
+
+// adds tells whether a field may stand in several lines, those of other layers among them.
+func (n fieldName) adds() bool { return n == fieldPolicy || n == fieldRateLimit }
+
+// field is a header field under construction: from and to bound its value in the text of all of them.
+type field struct {
+	name     fieldName
+	ready    bool // the value is there already
+	from, to int
+}
+
+// wire builds the fields of one answer after the other.
+type wire struct {
+	text   []byte
+	fields []field
+	policy string // RateLimit-Policy where it is ready
+	shelf  shelf
+}
+
+func (w *wire) reset() { w.text, w.fields = w.text[:0], w.fields[:0] }
+
+func (w *wire) ready(name fieldName) { w.fields = append(w.fields, field{name: name, ready: true}) }
+
+// end closes the field whose value was appended to text since from.
+func (w *wire) end(name fieldName, from int) {
+	w.fields = append(w.fields, field{name: name, from: from, to: len(w.text)})
+}
+
+func (w *wire) number(name fieldName, n int64) {
+	from := len(w.text)
+	w.text = appendCount(w.text, n)
+	w.end(name, from)
+}
+
+// value returns the value of a field, text being that of all of them.
+func (w *wire) value(f *field, text string) string {
+	switch {
+	case !f.ready:
+		return text[f.from:f.to]
+	case f.name == fieldPolicy:
+		return w.policy
+	}
+	return "no-store"
+}
+
+func (w *wire) all() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		text := w.shelf.text(w.text)
+		for i := range w.fields {
+			if f := &w.fields[i]; !yield(fieldNames[f.name], w.value(f, text)) {
+				return
+			}
+		}
+	}
+}
+
+// writeTo sets the fields; those that may stand in several lines are added to what other layers wrote. The values
+// get slices of their own: later handlers may write into them.
+func (w *wire) writeTo(h http.Header) {
+	if len(w.fields) == 0 {
+		return
+	}
+	text, values := w.shelf.text(w.text), w.shelf.values(len(w.fields))
+	others := len(h) > 0
+	for i := range w.fields {
+		f := &w.fields[i]
+		name := fieldNames[f.name]
+		values[i] = w.value(f, text)
+		if others && f.name.adds() {
+			if before := h[name]; len(before) > 0 {
+				h[name] = append(before[:len(before):len(before)], values[i])
+				continue
+			}
+		}
+		h[name] = values[i : i+1 : i+1]
+	}
+}
+
+// shelf is room for the values of the next few answers, which together cost two allocations instead of two each. A
+// handler that runs for hours keeps its whole shelf in memory, so it is small: half a kilobyte each of text and of
+// values, where a connection has some twenty.
+type shelf struct {
+	texts strings.Builder // never writes again to what it has handed out
+	room  []string
+}
+
+const (
+	shelfTexts  = 512 // bytes
+	shelfValues = 32  // of 16 bytes
+)
+
+// text returns b as a string.
+func (s *shelf) text(b []byte) string {
+	if s.texts.Cap()-s.texts.Len() < len(b) {
+		s.texts.Reset()
+		s.texts.Grow(max(len(b), shelfTexts))
+	}
+	from := s.texts.Len()
+	s.texts.Write(b)
+	return s.texts.String()[from:]
+}
+
+// values returns a slice that nobody else has, not even beyond its end.
+func (s *shelf) values(n int) []string {
+	if len(s.room) < n {
+		s.room = make([]string, max(n, shelfValues))
+	}
+	values := s.room[:n:n]
+	s.room = s.room[n:]
+	return values
+}
+
+func separate(b []byte, more bool) []byte {
+	if more {
+		return append(b, ", "...)
+	}
+	return b
+}
+
+// appendCount writes an Integer of structured fields: at most 15 digits (RFC 9651, section 3.3.1).
+func appendCount(b []byte, n int64) []byte {
+	return strconv.AppendInt(b, min(max(n, 0), 999_999_999_999_999), 10)
+}
