@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -39,6 +38,9 @@ const statusClientClosed = 499
 const (
 	problemQuota    = "https://iana.org/assignments/http-problem-types#quota-exceeded"
 	problemCapacity = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"
+
+	headQuota    = `{"type":"` + problemQuota + `","title":"Request cannot be satisfied as assigned quota has been exceeded","status":`
+	headCapacity = `{"type":"` + problemCapacity + `","title":"Request cannot be satisfied due to temporary server capacity constraints","status":`
 )
 
 // ServeHTTP writes the default answer: a problem document (RFC 9457) with the types of
@@ -48,24 +50,30 @@ func (d Denial) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if d.Status == statusClientClosed {
 		return
 	}
+	body := bodies.Get().(*[]byte)
+	defer bodies.Put(body)
+	*body = d.serve(w, r, make([]string, 1), (*body)[:0])
+}
+
+// bodies keeps buffers for answers: refusals come in floods.
+var bodies = sync.Pool{New: func() any { return new([]byte) }}
+
+// serve is ServeHTTP with room for the value of one field, which goes to w, and for the body, which comes back.
+func (d *Denial) serve(w http.ResponseWriter, r *http.Request, value []string, body []byte) []byte {
 	h := w.Header()
-	h["Content-Type"] = []string{"application/problem+json"}
+	value[0] = "application/problem+json"
+	h["Content-Type"] = value
 	if unreadBody(r) {
 		// Otherwise net/http reads up to 256 KiB of it before it sends the refusal, at the client's pace.
 		h.Set("Connection", "close")
 	}
 	w.WriteHeader(d.Status)
-	if r.Method == http.MethodHead {
-		return
+	if r.Method != http.MethodHead {
+		body = d.appendProblem(body)
+		_, _ = w.Write(body) // a client that has left is no fault of ours
 	}
-	body := bodies.Get().(*[]byte)
-	defer bodies.Put(body)
-	*body = d.appendProblem((*body)[:0])
-	_, _ = w.Write(*body) // a client that has left is no fault of ours
+	return body
 }
-
-// bodies keeps buffers for answers: refusals come in floods.
-var bodies = sync.Pool{New: func() any { return new([]byte) }}
 
 // unreadBody tells whether the server would wait for much of the request's body.
 func unreadBody(r *http.Request) bool {
@@ -79,29 +87,38 @@ func (d Denial) MarshalJSON() ([]byte, error) {
 	return d.appendProblem(make([]byte, 0, usual)), nil
 }
 
-func (d Denial) appendProblem(b []byte) []byte {
-	kind, title := problemQuota, "Request cannot be satisfied as assigned quota has been exceeded"
+func (d *Denial) appendProblem(b []byte) []byte {
+	head := headQuota
 	if d.Status == http.StatusServiceUnavailable {
-		kind, title = problemCapacity, "Request cannot be satisfied due to temporary server capacity constraints"
+		head = headCapacity
 	}
-	b = append(append(b, `{"type":"`...), kind...)
-	b = append(append(b, `","title":"`...), title...)
-	b = strconv.AppendInt(append(b, `","status":`...), int64(d.Status), 10)
+	b = strconv.AppendInt(append(b, head...), int64(d.Status), 10)
 	b = append(b, `,"violated-policies":[`...)
-	for i, v := range d.Rules {
+	for i := range d.Rules {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendJSON(b, v.Rule)
+		b = appendJSON(b, d.Rules[i].Rule)
 	}
 	return append(b, `]}`...)
 }
 
 // appendJSON writes a string. Rule names seldom need an escape, and then this saves two allocations a refusal.
 func appendJSON(b []byte, s string) []byte {
-	if printable(s) && !strings.ContainsAny(s, `"\<>&`) {
-		return append(append(append(b, '"'), s...), '"')
+	if !plainJSON(s) {
+		escaped, _ := json.Marshal(s) // a string always has a JSON form
+		return append(b, escaped...)
 	}
-	escaped, _ := json.Marshal(s) // a string always has a JSON form
-	return append(b, escaped...)
+	b = append(append(b, '"'), s...)
+	return append(b, '"')
+}
+
+func plainJSON(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < 0x20, c > 0x7E, c == '"', c == '\\', c == '<', c == '>', c == '&':
+			return false
+		}
+	}
+	return true
 }

@@ -127,5 +127,5 @@ func (o *Outcome) refuse(w http.ResponseWriter, r *http.Request) {
 	}
 	d := o.denial(o.verdicts) // borrowed: nobody else sees this Denial
 	o.verdicts = d.Rules
-	d.ServeHTTP(w, r)
+	o.wire.text = d.serve(w, r, o.wire.shelf.values(1), o.wire.text[:0])
 }

@@ -9,7 +9,7 @@ import (
 
 // fieldName is an index of fieldNames: an answer under construction has no pointers, so the garbage collector need not
 // be told of it.
-type fieldName uint8
+type fieldName int32
 
 const (
 	fieldPolicy fieldName = iota
@@ -44,8 +44,7 @@ func (n fieldName) adds() bool { return n == fieldPolicy || n == fieldRateLimit 
 // field is a header field under construction: from and to bound its value in the text of all of them.
 type field struct {
 	name     fieldName
-	ready    bool // the value is there already
-	from, to int
+	from, to int32 // from is -1 where the value is there already
 }
 
 // wire builds the fields of one answer after the other.
@@ -58,11 +57,11 @@ type wire struct {
 
 func (w *wire) reset() { w.text, w.fields = w.text[:0], w.fields[:0] }
 
-func (w *wire) ready(name fieldName) { w.fields = append(w.fields, field{name: name, ready: true}) }
+func (w *wire) ready(name fieldName) { w.fields = append(w.fields, field{name, -1, 0}) }
 
 // end closes the field whose value was appended to text since from.
 func (w *wire) end(name fieldName, from int) {
-	w.fields = append(w.fields, field{name: name, from: from, to: len(w.text)})
+	w.fields = append(w.fields, field{name, int32(from), int32(len(w.text))})
 }
 
 func (w *wire) number(name fieldName, n int64) {
@@ -74,7 +73,7 @@ func (w *wire) number(name fieldName, n int64) {
 // value returns the value of a field, text being that of all of them.
 func (w *wire) value(f *field, text string) string {
 	switch {
-	case !f.ready:
+	case f.from >= 0:
 		return text[f.from:f.to]
 	case f.name == fieldPolicy:
 		return w.policy
