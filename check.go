@@ -188,10 +188,18 @@ func (o *Outcome) retryAfter() time.Duration {
 // RateLimit-Policy are to be added to what other layers wrote, all others replace it: so of several Middlewares all
 // rules are seen in RateLimitFields, and those of the innermost in the styles that can tell of one rule only. Set them
 // before the handler runs.
-func (o *Outcome) Fields() iter.Seq2[string, string] { return o.wire.all() }
+func (o *Outcome) Fields() iter.Seq2[string, string] { return o.wire.all(o.policy()) }
 
 // SetFields does with net/http's Header what [Outcome.Fields] asks for.
-func (o *Outcome) SetFields(h http.Header) { o.wire.writeTo(h) }
+func (o *Outcome) SetFields(h http.Header) { o.wire.writeTo(h, o.policy()) }
+
+// policy is RateLimit-Policy where every rule applies with its own Limit.
+func (o *Outcome) policy() string {
+	if o.s == nil {
+		return ""
+	}
+	return o.s.policy
+}
 
 // compose builds the fields.
 func (o *Outcome) compose() {

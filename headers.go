@@ -109,32 +109,38 @@ func (o *Outcome) list() (whole, any bool) {
 func (o *Outcome) structured(whole, refused bool) {
 	w := &o.wire
 	if whole {
-		w.policy = o.s.policy
 		w.ready(fieldPolicy)
 	} else {
-		from := len(w.text)
-		for i := range o.items {
-			if o.items[i].listed {
-				w.text = separate(w.text, len(w.text) > from)
-				w.text = appendPolicy(w.text, o.items[i].rule.quoted, *o.limit(i))
-			}
-		}
-		w.end(fieldPolicy, from)
+		w.end(fieldPolicy, o.appendPolicies(w.text))
 	}
-	from := len(w.text)
+	b, more := w.text, false
 	for i := range o.items {
 		it := &o.items[i]
 		if !it.listed || refused && !o.violated(i) {
 			continue
 		}
-		w.text = separate(w.text, len(w.text) > from)
-		w.text = append(w.text, it.rule.quoted...)
-		w.text = appendCount(append(w.text, ";r="...), o.remaining(i))
-		w.text = appendCount(append(w.text, ";t="...), seconds(o.reset(i)))
+		if more {
+			b = append(b, ", "...)
+		}
+		more = true
+		b = appendCount(append(b, it.rule.member...), o.remaining(i))
+		b = appendCount(append(b, ";t="...), seconds(o.reset(i)))
 	}
-	if len(w.text) > from {
-		w.end(fieldRateLimit, from)
+	if more {
+		w.end(fieldRateLimit, b)
 	}
+}
+
+// appendPolicies writes RateLimit-Policy where not every rule applies with its own Limit.
+func (o *Outcome) appendPolicies(b []byte) []byte {
+	from := len(b)
+	for i := range o.items {
+		if o.items[i].listed {
+			b = separate(b, len(b) > from)
+			b = appendPolicy(b, o.items[i].rule.quoted, *o.limit(i))
+		}
+	}
+	return b
 }
 
 // legacy writes the styles that can tell of one rule only.
@@ -146,14 +152,12 @@ func (o *Outcome) legacy(style HeaderStyle, refused bool) {
 	w, quota, remaining, reset := &o.wire, o.limit(one).Requests, o.remaining(one), seconds(o.reset(one))
 	switch {
 	case style&RateLimitDraft07 != 0:
-		o.legacyPolicy()
-		from := len(w.text)
-		w.text = appendCount(append(w.text, "limit="...), quota)
-		w.text = appendCount(append(w.text, ", remaining="...), remaining)
-		w.text = appendCount(append(w.text, ", reset="...), reset)
-		w.end(fieldRateLimit, from)
+		w.end(fieldPolicy, o.appendLegacyPolicy(w.text))
+		b := appendCount(append(w.text, "limit="...), quota)
+		b = appendCount(append(b, ", remaining="...), remaining)
+		w.end(fieldRateLimit, appendCount(append(b, ", reset="...), reset))
 	case style&RateLimitDraft06 != 0:
-		o.legacyPolicy()
+		w.end(fieldPolicy, o.appendLegacyPolicy(w.text))
 		w.number(fieldLimit, quota)
 		w.number(fieldRemaining, remaining)
 		w.number(fieldReset, reset)
@@ -169,20 +173,18 @@ func (o *Outcome) legacy(style HeaderStyle, refused bool) {
 	w.number(fieldXReset, reset)
 }
 
-// legacyPolicy writes RateLimit-Policy of drafts 04 to 07: two policies must not have the same quota, so only the
+// appendLegacyPolicy writes RateLimit-Policy of drafts 04 to 07: two policies must not have the same quota, so only the
 // one with the longest window is kept.
-func (o *Outcome) legacyPolicy() {
-	w := &o.wire
-	from := len(w.text)
+func (o *Outcome) appendLegacyPolicy(b []byte) []byte {
+	from := len(b)
 	for i := range o.items {
-		if !o.items[i].listed || o.eclipsed(i) {
-			continue
+		if o.items[i].listed && !o.eclipsed(i) {
+			b = separate(b, len(b) > from)
+			b = appendCount(b, o.limit(i).Requests)
+			b = appendCount(append(b, ";w="...), seconds(o.limit(i).Window))
 		}
-		w.text = separate(w.text, len(w.text) > from)
-		w.text = appendCount(w.text, o.limit(i).Requests)
-		w.text = appendCount(append(w.text, ";w="...), seconds(o.limit(i).Window))
 	}
-	w.end(fieldPolicy, from)
+	return b
 }
 
 func (o *Outcome) eclipsed(i int) bool {

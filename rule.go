@@ -62,6 +62,7 @@ type rule struct {
 	scope   string
 	keys    *keyring
 	quoted  string // the name as fields have it
+	member  string // how RateLimit begins to tell of the rule
 	mode    limiter.Mode
 	checker limiter.Checker
 	windows *windows
@@ -93,6 +94,7 @@ func (r Rule) compile(field string, cfg Config, s *settings, f *faults) rule {
 	}
 	c.keys = keys
 	c.quoted = quote(r.Name)
+	c.member = c.quoted + ";r="
 	if r.Shadow {
 		c.mode = limiter.Observe
 	}

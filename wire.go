@@ -51,7 +51,6 @@ type field struct {
 type wire struct {
 	text   []byte
 	fields []field
-	policy string // RateLimit-Policy where it is ready
 	shelf  shelf
 }
 
@@ -59,33 +58,30 @@ func (w *wire) reset() { w.text, w.fields = w.text[:0], w.fields[:0] }
 
 func (w *wire) ready(name fieldName) { w.fields = append(w.fields, field{name, -1, 0}) }
 
-// end closes the field whose value was appended to text since from.
-func (w *wire) end(name fieldName, from int) {
-	w.fields = append(w.fields, field{name, int32(from), int32(len(w.text))})
+// end takes in the field whose value was appended to text.
+func (w *wire) end(name fieldName, text []byte) {
+	w.fields = append(w.fields, field{name, int32(len(w.text)), int32(len(text))})
+	w.text = text
 }
 
-func (w *wire) number(name fieldName, n int64) {
-	from := len(w.text)
-	w.text = appendCount(w.text, n)
-	w.end(name, from)
-}
+func (w *wire) number(name fieldName, n int64) { w.end(name, appendCount(w.text, n)) }
 
-// value returns the value of a field, text being that of all of them.
-func (w *wire) value(f *field, text string) string {
+// value returns the value of a field, text being that of all of them and policy that of RateLimit-Policy where it is ready.
+func (f *field) value(text, policy string) string {
 	switch {
 	case f.from >= 0:
 		return text[f.from:f.to]
 	case f.name == fieldPolicy:
-		return w.policy
+		return policy
 	}
 	return "no-store"
 }
 
-func (w *wire) all() iter.Seq2[string, string] {
+func (w *wire) all(policy string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		text := w.shelf.text(w.text)
 		for i := range w.fields {
-			if f := &w.fields[i]; !yield(fieldNames[f.name], w.value(f, text)) {
+			if f := &w.fields[i]; !yield(fieldNames[f.name], f.value(text, policy)) {
 				return
 			}
 		}
@@ -94,7 +90,7 @@ func (w *wire) all() iter.Seq2[string, string] {
 
 // writeTo sets the fields; those that may stand in several lines are added to what other layers wrote. The values
 // get slices of their own: later handlers may write into them.
-func (w *wire) writeTo(h http.Header) {
+func (w *wire) writeTo(h http.Header, policy string) {
 	if len(w.fields) == 0 {
 		return
 	}
@@ -103,7 +99,7 @@ func (w *wire) writeTo(h http.Header) {
 	for i := range w.fields {
 		f := &w.fields[i]
 		name := fieldNames[f.name]
-		values[i] = w.value(f, text)
+		values[i] = f.value(text, policy)
 		if others && f.name.adds() {
 			if before := h[name]; len(before) > 0 {
 				h[name] = append(before[:len(before):len(before)], values[i])
