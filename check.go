@@ -50,7 +50,10 @@ func (m *Middleware) Check(r Request) *Outcome {
 }
 
 func (o *Outcome) check(m *Middleware, r Request) {
-	o.live, o.ctx, o.m, o.s = true, r.Context(), m, m.settings.Load()
+	o.live, o.ctx = true, r.Context()
+	if s := m.settings.Load(); o.s != s || o.m != m {
+		o.m, o.s = m, s // seldom: pointers in old memory are dear to write while the garbage collector runs
+	}
 	if o.s == nil || !o.s.countPreflight && preflight(r) {
 		return
 	}
@@ -58,7 +61,8 @@ func (o *Outcome) check(m *Middleware, r Request) {
 	for i := range o.s.rules {
 		rule, next := &o.s.rules[i], len(o.items)
 		if rule.charge(&o.charges[:next+1][next], r, m.journal) {
-			o.charges, o.items = o.charges[:next+1], o.items[:next+1]
+			o.charges = o.charges[:next+1]
+			o.items = o.items[:next+1]
 			it := &o.items[next]
 			it.rule, it.source, it.spent = rule, FromStore, false
 		}

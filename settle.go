@@ -37,7 +37,9 @@ func (o *Outcome) forget() {
 	for i := range o.charges {
 		o.charges[i].Key = "" // the rest is the configuration's
 	}
-	o.items, o.charges, o.verdicts = o.items[:0], o.charges[:0], o.verdicts[:0]
+	o.items = o.items[:0] // one by one, which only writes their lengths
+	o.charges = o.charges[:0]
+	o.verdicts = o.verdicts[:0]
 	o.wire.reset()
 	// The Middleware and its settings stay: a pool is emptied by the garbage collector.
 	o.ctx, o.request.r = nil, nil

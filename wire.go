@@ -54,7 +54,10 @@ type wire struct {
 	shelf  shelf
 }
 
-func (w *wire) reset() { w.text, w.fields = w.text[:0], w.fields[:0] }
+func (w *wire) reset() {
+	w.text = w.text[:0]
+	w.fields = w.fields[:0]
+}
 
 func (w *wire) ready(name fieldName) { w.fields = append(w.fields, field{name, -1, 0}) }
 
@@ -116,6 +119,7 @@ func (w *wire) writeTo(h http.Header, policy string) {
 type shelf struct {
 	texts strings.Builder // never writes again to what it has handed out
 	room  []string
+	used  int // of room
 }
 
 const (
@@ -136,12 +140,12 @@ func (s *shelf) text(b []byte) string {
 
 // values returns a slice that nobody else has, not even beyond its end.
 func (s *shelf) values(n int) []string {
-	if len(s.room) < n {
-		s.room = make([]string, max(n, shelfValues))
+	if s.used+n > len(s.room) {
+		s.room, s.used = make([]string, max(n, shelfValues)), 0
 	}
-	values := s.room[:n:n]
-	s.room = s.room[n:]
-	return values
+	from := s.used
+	s.used += n
+	return s.room[from:s.used:s.used]
 }
 
 func separate(b []byte, more bool) []byte {
