@@ -32,46 +32,41 @@ type Usage struct {
 // fits if and only if it is not larger.
 func (u *Usage) room(l *Limit, extra int64) int64 {
 	switch l.Algorithm {
-	case SlidingWindow:
-		return l.Requests - u.Current - extra - u.weighted(l.WindowMillis())
 	case TokenBucket:
 		return l.Capacity() - u.used(l) - extra
-	default:
+	case SlidingLog:
 		return l.Requests - u.Current - extra
+	default:
+		w := u.window(l, extra)
+		return w.room(l.Requests)
 	}
 }
 
 // retryAfter is for a cost that does not fit.
 func (u *Usage) retryAfter(l *Limit, cost int64) time.Duration {
-	if cost > l.Capacity() {
+	switch {
+	case cost > l.Capacity():
 		return Never
-	}
-	switch l.Algorithm {
-	case SlidingWindow:
-		return u.slidingRetry(l, cost)
-	case TokenBucket:
+	case l.Algorithm == TokenBucket:
 		return u.bucketRetry(l, cost)
-	case SlidingLog:
+	case l.Algorithm == SlidingLog:
 		return u.logRetry(l, cost)
 	default:
-		return millis((u.Number+1)*l.WindowMillis() - u.At)
+		w := u.window(l, 0)
+		return w.retryAfter(l, cost)
 	}
 }
 
 // resetAfter is the time until nothing is in use any more, after extra units.
 func (u *Usage) resetAfter(l *Limit, extra int64) time.Duration {
 	switch l.Algorithm {
-	case SlidingWindow:
-		return u.slidingReset(l.WindowMillis(), extra)
 	case TokenBucket:
 		return u.bucketReset(*l, extra)
 	case SlidingLog:
 		return u.logReset(l, extra)
 	default:
-		if u.Current+extra == 0 {
-			return 0
-		}
-		return millis((u.Number+1)*l.WindowMillis() - u.At)
+		w := u.window(l, extra)
+		return w.resetAfter(l)
 	}
 }
 

@@ -23,17 +23,28 @@ func (s *Store) takeOne(c *limiter.Charge) (taken bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	hash := s.hash(c.Scope, c.Key)
+	hash, now := s.hash(c.Scope, c.Key), s.clock.now()
 	st := s.stripeOf(hash)
-	now := s.clock.now()
-	if !s.budget.fits(1) && s.horizon.passed(now) {
-		s.reclaim(now, 1)
-	}
-
 	st.mu.Lock()
+	now = st.time(now)
+	if c.Mode == limiter.Enforce && c.Cost > 0 && windowed(t.algorithm) {
+		if taken, known := st.takeKnown(t, hash, now, c); known {
+			return taken, nil
+		}
+	}
+	return st.takeAny(t, hash, now, c)
+}
+
+// takeAny judges any charge that is alone. The stripe must be locked, and is unlocked.
+func (st *stripe) takeAny(t *table, hash uint64, now int64, c *limiter.Charge) (taken bool, err error) {
+	if s := st.store; !s.budget.fits(1) && s.horizon.passed(now) {
+		st.mu.Unlock()
+		s.reclaim(now, 1)
+		st.mu.Lock()
+	}
 	if t.dropped {
 		st.mu.Unlock()
-		return s.takeOne(c)
+		return st.store.takeOne(c)
 	}
 	now = st.time(now)
 	sh := st.shard(t, now)
