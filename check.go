@@ -26,7 +26,7 @@ type Outcome struct {
 
 	wire     wire
 	verdicts []Verdict
-	request  httpRequest // of Handler, kept here so that it is not allocated
+	request  httpRequest // of Handler and CheckHTTP, kept here so that it is not allocated
 }
 
 // item is a rule that applies to the request.
@@ -46,6 +46,16 @@ var outcomes = sync.Pool{New: func() any { return new(Outcome) }}
 func (m *Middleware) Check(r Request) *Outcome {
 	o := outcomes.Get().(*Outcome)
 	o.check(m, r)
+	return o
+}
+
+// CheckHTTP is Check for frameworks that stand on net/http: r is the request and route the pattern that they matched it
+// with. A KeyFunc, When, Cost or LimitFunc is called with a copy of r whose context has value under key; it is made only
+// for those.
+func (m *Middleware) CheckHTTP(r *http.Request, route string, key, value any) *Outcome {
+	o := outcomes.Get().(*Outcome)
+	o.request = httpRequest{r: r, route: route, key: key, value: value}
+	o.check(m, &o.request)
 	return o
 }
 
@@ -143,6 +153,9 @@ func (o *Outcome) violated(i int) bool {
 	return o.status == http.StatusTooManyRequests && o.items[i].source != FromNone &&
 		o.charges[i].Mode == limiter.Enforce && !o.charges[i].Allowed
 }
+
+// Refused tells whether the request is refused.
+func (o *Outcome) Refused() bool { return o.status != 0 }
 
 // Denied returns the refusal if the request is refused.
 func (o *Outcome) Denied() (Denial, bool) {

@@ -25,7 +25,7 @@ func NotFrom(client Key, networks ...netip.Prefix) func(*http.Request) bool {
 		return func(*http.Request) bool { return true }
 	}
 	return func(r *http.Request) bool {
-		at, ok := resolver.client(&httpRequest{r})
+		at, ok := resolver.client(&httpRequest{r: r})
 		if !ok {
 			return true
 		}

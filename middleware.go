@@ -97,14 +97,14 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 		o.request.r = r
 		o.check(m, &o.request)
 		o.SetFields(w.Header())
-		if o.status != 0 {
+		if o.Refused() {
 			o.refuse(w, r)
 			return
 		}
 		if o.Exposes() {
 			r = r.WithContext(o.Context())
 		}
-		if o.counting() {
+		if o.Counts() {
 			o.serveCounted(next, w, r)
 			return
 		}
@@ -114,15 +114,22 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 }
 
 func (o *Outcome) refuse(w http.ResponseWriter, r *http.Request) {
+	if o.s.onDeny == nil || o.status == statusClientClosed {
+		o.Refuse(w, r)
+		return
+	}
+	defer o.Settle(o.status)
+	o.s.onDeny(w, r, o.denial(nil))
+}
+
+// Refuse answers a refused request as [Denial.ServeHTTP] does, and settles. A client that has left gets no answer, but
+// one whose request ran into a time-out of our own may still be there, and gets a 503 without a body.
+func (o *Outcome) Refuse(w http.ResponseWriter, r *http.Request) {
 	defer o.Settle(o.status)
 	if o.status == statusClientClosed {
 		if errors.Is(o.ctx.Err(), context.DeadlineExceeded) {
-			w.WriteHeader(http.StatusServiceUnavailable) // a time-out of our own: the client may still be there
+			w.WriteHeader(http.StatusServiceUnavailable)
 		}
-		return
-	}
-	if onDeny := o.s.onDeny; onDeny != nil {
-		onDeny(w, r, o.denial(nil))
 		return
 	}
 	d := o.denial(o.verdicts) // borrowed: nobody else sees this Denial

@@ -25,16 +25,37 @@ type Request interface {
 }
 
 // HTTPRequest returns r as a [Request]. Its Route is r.Pattern, which a mux sets before it calls a handler.
-func HTTPRequest(r *http.Request) Request { return &httpRequest{r} }
+func HTTPRequest(r *http.Request) Request { return &httpRequest{r: r} }
 
-type httpRequest struct{ r *http.Request }
+// httpRequest is a request of net/http's, or of a framework that stands on it.
+type httpRequest struct {
+	r          *http.Request
+	route      string
+	key, value any           // what the framework has functions find in the context; nil: nothing
+	carrier    *http.Request // of the value; nil until somebody asks
+}
 
 func (h *httpRequest) Context() context.Context      { return h.r.Context() }
 func (h *httpRequest) Method() string                { return h.r.Method }
 func (h *httpRequest) RemoteAddr() string            { return h.r.RemoteAddr }
 func (h *httpRequest) Values(header string) []string { return h.r.Header.Values(header) }
-func (h *httpRequest) Route() string                 { return h.r.Pattern }
-func (h *httpRequest) HTTP() *http.Request           { return h.r }
+
+func (h *httpRequest) Route() string {
+	if h.key == nil {
+		return h.r.Pattern
+	}
+	return h.route
+}
+
+func (h *httpRequest) HTTP() *http.Request {
+	if h.key == nil {
+		return h.r
+	}
+	if h.carrier == nil {
+		h.carrier = h.r.WithContext(context.WithValue(h.r.Context(), h.key, h.value))
+	}
+	return h.carrier
+}
 
 // preflight tells whether r is a CORS preflight: an OPTIONS request alone is not.
 func preflight(r Request) bool {

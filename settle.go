@@ -18,7 +18,7 @@ func (o *Outcome) Settle(status int) {
 	if !o.live {
 		return // settled twice in a row; later the Outcome may be another request's
 	}
-	if o.counting() && status != statusClientClosed {
+	if o.Counts() && status != statusClientClosed {
 		o.giveBack(status)
 	}
 	o.forget()
@@ -43,14 +43,17 @@ func (o *Outcome) forget() {
 	o.wire.reset()
 	// The Middleware and its settings stay: a pool is emptied by the garbage collector.
 	o.ctx, o.request.r = nil, nil
+	if o.request.key != nil {
+		o.request = httpRequest{}
+	}
 	if o.ledger != nil {
 		o.ledger = nil
 	}
 	o.live, o.status, o.retry = false, 0, 0
 }
 
-// counting tells whether Settle needs to know the status.
-func (o *Outcome) counting() bool {
+// Counts tells whether Settle needs to know the status: where it does not, it may be called before the handler is.
+func (o *Outcome) Counts() bool {
 	for i := range o.items {
 		if o.items[i].rule.CountStatus != nil && (o.items[i].spent || o.ledger != nil) {
 			return true

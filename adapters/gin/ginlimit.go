@@ -6,7 +6,6 @@ package ginlimit
 
 import (
 	"context"
-	"errors"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -31,38 +30,60 @@ type Config struct {
 // left errors with c.Error and wrote nothing. So middleware that turns errors into answers belongs between New and the
 // handler. A connection that is taken over after a request with an Upgrade field settles at once, as 101.
 func New(m *httplimit.Middleware, config ...Config) gin.HandlerFunc {
-	onDeny := func(c *gin.Context, d httplimit.Denial) { d.ServeHTTP(c.Writer, c.Request) }
+	var onDeny func(*gin.Context, httplimit.Denial)
 	for _, cfg := range config {
 		if cfg.OnDeny != nil {
 			onDeny = cfg.OnDeny
 		}
 	}
 	return func(c *gin.Context) {
-		o := check(m, c)
+		o := m.CheckHTTP(c.Request, c.FullPath(), contextKey{}, c)
 		o.SetFields(c.Writer.Header())
-		if d, denied := o.Denied(); denied {
-			defer o.Settle(d.Status)
+		if o.Refused() {
 			c.Abort()
-			switch {
-			case d.Status != statusClientClosed:
-				onDeny(c, d)
-			case errors.Is(c.Request.Context().Err(), context.DeadlineExceeded):
-				c.Status(http.StatusServiceUnavailable) // a time-out of our own: the client may still be there
-			}
+			refuse(c, o, onDeny)
 			return
 		}
-		serve(c, o)
+		if o.Exposes() {
+			c.Request = c.Request.WithContext(o.Context())
+		}
+		if o.Counts() {
+			serveCounted(c, o)
+			return
+		}
+		o.Settle(http.StatusOK) // nothing depends on the status
+		c.Next()
 	}
 }
+
+// From returns the Gin context of a request that a KeyFunc, LimitFunc, Cost or When was called with, and whether there
+// is one: not where the same Middleware serves another framework. The context must not be kept.
+func From(r *http.Request) (*gin.Context, bool) {
+	c, ok := r.Context().Value(contextKey{}).(*gin.Context)
+	return c, ok
+}
+
+type contextKey struct{}
 
 // statusClientClosed is the status of a request whose client left before anything was written.
 const statusClientClosed = 499
 
-func serve(c *gin.Context, o *httplimit.Outcome) {
-	ctx := c.Request.Context() // later handlers may give the request another one, and end it
-	if o.Exposes() {
-		c.Request = c.Request.WithContext(o.Context())
+func refuse(c *gin.Context, o *httplimit.Outcome, onDeny func(*gin.Context, httplimit.Denial)) {
+	if onDeny == nil {
+		o.Refuse(c.Writer, c.Request)
+		return
 	}
+	d, _ := o.Denied()
+	if d.Status == statusClientClosed {
+		o.Refuse(c.Writer, c.Request)
+		return
+	}
+	defer o.Settle(d.Status)
+	onDeny(c, d)
+}
+
+func serveCounted(c *gin.Context, o *httplimit.Outcome) {
+	ctx := c.Request.Context() // later handlers may give the request another one, and end it
 	var up *upgrade
 	if len(c.Request.Header["Upgrade"]) > 0 {
 		up = &upgrade{ResponseWriter: c.Writer, outcome: o}
