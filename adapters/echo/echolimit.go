@@ -32,7 +32,7 @@ type Config struct {
 // status of the answer if it is written, else with that of the error, which is 500 if it is no [*echo.HTTPError], and
 // 500 after a panic. A connection that is taken over after a request with an Upgrade field settles at once, as 101.
 func New(m *httplimit.Middleware, config ...Config) echo.MiddlewareFunc {
-	onDeny := refuse
+	onDeny := problemError
 	for _, cfg := range config {
 		if cfg.OnDeny != nil {
 			onDeny = cfg.OnDeny
@@ -40,32 +40,42 @@ func New(m *httplimit.Middleware, config ...Config) echo.MiddlewareFunc {
 	}
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			o := check(m, c)
+			o := m.CheckHTTP(c.Request(), c.Path(), contextKey{}, c)
 			o.SetFields(c.Response().Header())
-			d, denied := o.Denied()
-			if !denied {
-				return serve(next, c, o)
-			}
-			defer o.Settle(d.Status)
-			if d.Status != statusClientClosed {
+			if d, denied := o.Denied(); denied {
+				if d.Status == statusClientClosed {
+					o.Refuse(c.Response(), c.Request())
+					return nil
+				}
+				defer o.Settle(d.Status)
 				return onDeny(c, d)
 			}
-			if errors.Is(c.Request().Context().Err(), context.DeadlineExceeded) {
-				return c.NoContent(http.StatusServiceUnavailable) // a time-out of our own: the client may still be there
+			if o.Exposes() {
+				c.SetRequest(c.Request().WithContext(o.Context()))
 			}
-			return nil
+			if o.Counts() {
+				return serveCounted(next, c, o)
+			}
+			o.Settle(http.StatusOK) // nothing depends on the status
+			return next(c)
 		}
 	}
 }
 
+// From returns the Echo context of a request that a KeyFunc, LimitFunc, Cost or When was called with, and whether there
+// is one: not where the same Middleware serves another framework. The context must not be kept.
+func From(r *http.Request) (echo.Context, bool) {
+	c, ok := r.Context().Value(contextKey{}).(echo.Context)
+	return c, ok
+}
+
+type contextKey struct{}
+
 // statusClientClosed is the status of a request whose client left before anything was written.
 const statusClientClosed = 499
 
-func serve(next echo.HandlerFunc, c echo.Context, o *httplimit.Outcome) error {
+func serveCounted(next echo.HandlerFunc, c echo.Context, o *httplimit.Outcome) error {
 	ctx := c.Request().Context() // later handlers may give the request another one, and end it
-	if o.Exposes() {
-		c.SetRequest(c.Request().WithContext(o.Context()))
-	}
 	var up *upgrade
 	if len(c.Request().Header["Upgrade"]) > 0 {
 		up = &upgrade{ResponseWriter: c.Response().Writer, outcome: o}

@@ -7,15 +7,22 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// refuse returns an error with two faces. An HTTPErrorHandler of the app sees the outer one, and no Content-Type that
-// it did not choose. Echo's own takes the error in Internal instead where that is an HTTPError, and marshals it.
-func refuse(c echo.Context, d httplimit.Denial) error {
+// refusal is an error with two faces. An HTTPErrorHandler of the app sees the outer one, and no Content-Type that it did
+// not choose. Echo's own takes the error in Internal instead where that is an HTTPError, and marshals it.
+type refusal struct {
+	outer, inner echo.HTTPError
+	problem      problem
+}
+
+func problemError(c echo.Context, d httplimit.Denial) error {
 	h := c.Response().Header()
 	if unreadBody(c.Request()) {
 		h.Set(echo.HeaderConnection, "close")
 	}
-	own := &echo.HTTPError{Code: d.Status, Message: problem{d, h}}
-	return &echo.HTTPError{Code: d.Status, Message: d, Internal: own}
+	r := &refusal{problem: problem{d, h}}
+	r.inner = echo.HTTPError{Code: d.Status, Message: &r.problem}
+	r.outer = echo.HTTPError{Code: d.Status, Message: d, Internal: &r.inner}
+	return &r.outer
 }
 
 // unreadBody tells whether net/http would read much of a body before it sends the refusal: as Denial.ServeHTTP does.
@@ -30,10 +37,10 @@ type problem struct {
 	header http.Header
 }
 
-func (p problem) MarshalJSON() ([]byte, error) {
+func (p *problem) MarshalJSON() ([]byte, error) {
 	p.header.Set(echo.HeaderContentType, "application/problem+json")
 	return p.Denial.MarshalJSON()
 }
 
 // String keeps the header out of the error's text, which is often logged.
-func (p problem) String() string { return http.StatusText(p.Status) }
+func (p *problem) String() string { return http.StatusText(p.Status) }
