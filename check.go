@@ -27,6 +27,7 @@ type Outcome struct {
 	wire     wire
 	verdicts []Verdict
 	request  httpRequest // of Handler and CheckHTTP, kept here so that it is not allocated
+	foreign  foreignRequest
 }
 
 // item is a rule that applies to the request.
@@ -45,7 +46,9 @@ var outcomes = sync.Pool{New: func() any { return new(Outcome) }}
 // the Denial or call the handler, and in both cases call Settle. It never returns nil.
 func (m *Middleware) Check(r Request) *Outcome {
 	o := outcomes.Get().(*Outcome)
-	o.check(m, r)
+	o.foreign.Request = r
+	o.check(m, &o.foreign)
+	o.foreign = foreignRequest{}
 	return o
 }
 
@@ -157,6 +160,9 @@ func (o *Outcome) violated(i int) bool {
 // Refused tells whether the request is refused.
 func (o *Outcome) Refused() bool { return o.status != 0 }
 
+// Status is that of the refusal, see [Denial]; 0 if the request is not refused.
+func (o *Outcome) Status() int { return o.status }
+
 // Denied returns the refusal if the request is refused.
 func (o *Outcome) Denied() (Denial, bool) {
 	if o.status == 0 {
@@ -175,6 +181,15 @@ func (o *Outcome) denial(rules []Verdict) Denial {
 		}
 	}
 	return Denial{Status: o.status, RetryAfter: o.retryAfter(), Rules: rules}
+}
+
+// Problem returns the body of the default answer to a refused request, as [Denial.MarshalJSON] does. It is overwritten
+// after Settle.
+func (o *Outcome) Problem() []byte {
+	d := o.denial(o.verdicts) // borrowed: nobody else sees this Denial
+	o.verdicts = d.Rules
+	o.wire.text = d.appendProblem(o.wire.text[:0])
+	return o.wire.text
 }
 
 func (o *Outcome) verdict(i int) Verdict {
@@ -199,6 +214,12 @@ func (o *Outcome) retryAfter() time.Duration {
 		}
 	}
 	return longest
+}
+
+// EachField calls set with the name and the value of each of the Fields, for frameworks that copy what they are given:
+// value is overwritten soon. adds tells which are to be added to what other layers wrote.
+func (o *Outcome) EachField(set func(name string, value []byte, adds bool)) {
+	o.wire.each(o.policy(), set)
 }
 
 // Fields returns the header fields to set on the answer, with names in net/http's canonical form. RateLimit and

@@ -25,7 +25,7 @@ func parsePeer(s string) (host, bool) {
 }
 
 // leadingIPv4 is a shortcut for the commonest peer, which is on the way of every request: it returns the address in
-// "192.0.2.7:80" if that is what parsePeer would find. Where it is false, parsePeer has to decide.
+// "192.0.2.7:80" or "192.0.2.7" if that is what parsePeer would find. Where it is false, parsePeer has to decide.
 func leadingIPv4(s string) (address string, ok bool) {
 	first, end := octet(s, 0)
 	bits := first
@@ -38,10 +38,10 @@ func leadingIPv4(s string) (address string, ok bool) {
 		bits |= next
 	}
 	const multicast = 0xE // in the first four bits
-	if bits > 255 || bits == 0 || first>>4 == multicast || end >= len(s) || s[end] != ':' {
+	if bits > 255 || bits == 0 || first>>4 == multicast {
 		return "", false
 	}
-	return s[:end], strings.IndexByte(s[end+1:], ':') < 0
+	return s[:end], end == len(s) || s[end] == ':' && strings.IndexByte(s[end+1:], ':') < 0
 }
 
 // octet reads the number that begins at from. It is above 255 if there is none, or one that netip would not take.

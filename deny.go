@@ -52,27 +52,27 @@ func (d Denial) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body := bodies.Get().(*[]byte)
 	defer bodies.Put(body)
-	*body = d.serve(w, r, make([]string, 1), (*body)[:0])
+	serveProblem(w, r, d.Status, make([]string, 1), func() []byte {
+		*body = d.appendProblem((*body)[:0])
+		return *body
+	})
 }
 
 // bodies keeps buffers for answers: refusals come in floods.
 var bodies = sync.Pool{New: func() any { return new([]byte) }}
 
-// serve is ServeHTTP with room for the value of one field, which goes to w, and for the body, which comes back.
-func (d *Denial) serve(w http.ResponseWriter, r *http.Request, value []string, body []byte) []byte {
-	h := w.Header()
+// serveProblem writes an answer whose body is problem's, with value as room for a field.
+func serveProblem(w http.ResponseWriter, r *http.Request, status int, value []string, problem func() []byte) {
 	value[0] = "application/problem+json"
-	h["Content-Type"] = value
+	w.Header()["Content-Type"] = value
 	if unreadBody(r) {
 		// Otherwise net/http reads up to 256 KiB of it before it sends the refusal, at the client's pace.
-		h.Set("Connection", "close")
+		w.Header().Set("Connection", "close")
 	}
-	w.WriteHeader(d.Status)
+	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		body = d.appendProblem(body)
-		_, _ = w.Write(body) // a client that has left is no fault of ours
+		_, _ = w.Write(problem()) // a client that has left is no fault of ours
 	}
-	return body
 }
 
 // unreadBody tells whether the server would wait for much of the request's body.

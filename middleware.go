@@ -132,7 +132,5 @@ func (o *Outcome) Refuse(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	d := o.denial(o.verdicts) // borrowed: nobody else sees this Denial
-	o.verdicts = d.Rules
-	o.wire.text = d.serve(w, r, o.wire.shelf.values(1), o.wire.text[:0])
+	serveProblem(w, r, o.status, o.wire.shelf.values(1), o.Problem)
 }

@@ -12,7 +12,7 @@ type Request interface {
 	Context() context.Context
 	// Method is the request method, such as "GET".
 	Method() string
-	// RemoteAddr is the address of the socket peer as net/http writes it: "192.0.2.7:1234".
+	// RemoteAddr is the address of the socket peer as net/http writes it, "192.0.2.7:1234", or without the port.
 	RemoteAddr() string
 	// Values returns all lines of a header field, in order, safe to keep after the request. The name may be
 	// spelled in any case.
@@ -20,7 +20,7 @@ type Request interface {
 	// Route is the pattern that matched the request, "" if it is not known (yet).
 	Route() string
 	// HTTP returns the request in net/http's form, for functions that the team wrote: a KeyFunc, When, Cost or
-	// LimitFunc. It is only called for those, so an adapter builds it on the first call.
+	// LimitFunc. It is called once at most, and only for those.
 	HTTP() *http.Request
 }
 
@@ -55,6 +55,19 @@ func (h *httpRequest) HTTP() *http.Request {
 		h.carrier = h.r.WithContext(context.WithValue(h.r.Context(), h.key, h.value))
 	}
 	return h.carrier
+}
+
+// foreignRequest is that of an adapter. It is asked for a request of net/http's once.
+type foreignRequest struct {
+	Request
+	http *http.Request // nil until somebody asks
+}
+
+func (f *foreignRequest) HTTP() *http.Request {
+	if f.http == nil {
+		f.http = f.Request.HTTP()
+	}
+	return f.http
 }
 
 // preflight tells whether r is a CORS preflight: an OPTIONS request alone is not.

@@ -91,6 +91,19 @@ func (w *wire) all(policy string) iter.Seq2[string, string] {
 	}
 }
 
+func (w *wire) each(policy string, set func(name string, value []byte, adds bool)) {
+	for i := range w.fields {
+		f := &w.fields[i]
+		value := w.text[max(f.from, 0):f.to]
+		if f.from < 0 {
+			from := len(w.text)
+			w.text = append(w.text, f.value("", policy)...)
+			value = w.text[from:]
+		}
+		set(fieldNames[f.name], value, f.name.adds())
+	}
+}
+
 // writeTo sets the fields; those that may stand in several lines are added to what other layers wrote. The values
 // get slices of their own: later handlers may write into them.
 func (w *wire) writeTo(h http.Header, policy string) {

@@ -20,8 +20,12 @@ func From(r *http.Request) (*fiber.Ctx, bool) {
 type contextKey struct{}
 
 // convert copies all but the body into net/http's form.
-func convert(c *fiber.Ctx, remoteAddr string) *http.Request {
+func convert(c *fiber.Ctx) *http.Request {
 	from := &c.Request().Header
+	at, remote := peer(c)
+	if at.IsValid() {
+		remote = at.String()
+	}
 	r := &http.Request{
 		Method:        string(from.Method()),
 		RequestURI:    string(from.RequestURI()),
@@ -30,7 +34,7 @@ func convert(c *fiber.Ctx, remoteAddr string) *http.Request {
 		Body:          http.NoBody,
 		ContentLength: bodyLength(from),
 		Host:          string(c.Context().Host()),
-		RemoteAddr:    remoteAddr,
+		RemoteAddr:    remote,
 		TLS:           c.Context().TLSConnectionState(),
 	}
 	r.ProtoMajor, r.ProtoMinor, _ = http.ParseHTTPVersion(r.Proto)

@@ -34,31 +34,26 @@ type Config struct {
 // A rule with CountStatus is settled when c.Next returns, before the ErrorHandler has run: with the status of the
 // answer, or with that of the error, which is 500 if it is no [*fiber.Error], and 500 after a panic.
 func New(m *httplimit.Middleware, config ...Config) fiber.Handler {
-	onDeny := refuse
+	var onDeny func(*fiber.Ctx, httplimit.Denial) error
 	for _, cfg := range config {
 		if cfg.OnDeny != nil {
 			onDeny = cfg.OnDeny
 		}
 	}
 	return func(c *fiber.Ctx) error {
-		o := check(m, c)
+		o := m.Check(request{c})
 		setFields(c, o)
-		d, denied := o.Denied()
-		if !denied {
-			return serve(c, o)
+		if o.Refused() {
+			return refuse(c, o, onDeny)
 		}
-		defer o.Settle(d.Status)
-		if c.Request().IsBodyStream() {
-			// fasthttp would take what nobody has read of the body for the next request on the connection.
-			c.Context().SetConnectionClose()
+		if o.Exposes() {
+			c.SetUserContext(o.Context())
 		}
-		if d.Status == statusClientClosed {
-			if errors.Is(c.UserContext().Err(), context.DeadlineExceeded) {
-				c.Status(fiber.StatusServiceUnavailable) // a time-out of our own: the client may still be there
-			}
-			return nil
+		if o.Counts() {
+			return serveCounted(c, o)
 		}
-		return onDeny(c, d)
+		o.Settle(fiber.StatusOK) // nothing depends on the status
+		return c.Next()
 	}
 }
 
@@ -68,30 +63,39 @@ const statusClientClosed = 499
 // setFields adds the fields that may stand in several lines to those of other layers, and replaces all others.
 func setFields(c *fiber.Ctx, o *httplimit.Outcome) {
 	h := &c.Response().Header
-	for name, value := range o.Fields() {
-		if name == "Ratelimit" || name == "Ratelimit-Policy" {
-			h.Add(name, value)
+	o.EachField(func(name string, value []byte, adds bool) {
+		if adds {
+			h.AddBytesV(name, value)
 		} else {
-			h.Set(name, value)
+			h.SetBytesV(name, value)
 		}
-	}
+	})
 }
 
-// refuse writes the body also for HEAD: fasthttp sends its length only.
-func refuse(c *fiber.Ctx, d httplimit.Denial) error {
-	body, err := d.MarshalJSON()
-	if err != nil {
-		return err
+func refuse(c *fiber.Ctx, o *httplimit.Outcome, onDeny func(*fiber.Ctx, httplimit.Denial) error) error {
+	if c.Request().IsBodyStream() {
+		// fasthttp would take what nobody has read of the body for the next request on the connection.
+		c.Context().SetConnectionClose()
 	}
-	c.Status(d.Status).Set(fiber.HeaderContentType, "application/problem+json")
-	return c.Send(body)
+	status := o.Status()
+	defer o.Settle(status)
+	switch {
+	case status == statusClientClosed:
+		if errors.Is(c.UserContext().Err(), context.DeadlineExceeded) {
+			c.Status(fiber.StatusServiceUnavailable) // a time-out of our own: the client may still be there
+		}
+		return nil
+	case onDeny != nil:
+		d, _ := o.Denied()
+		return onDeny(c, d)
+	}
+	c.Status(status).Context().SetContentType("application/problem+json")
+	c.Response().SetBody(o.Problem()) // also for HEAD: fasthttp sends its length only
+	return nil
 }
 
-func serve(c *fiber.Ctx, o *httplimit.Outcome) error {
-	ctx := c.UserContext() // later handlers may set another one, and end it
-	if o.Exposes() {
-		c.SetUserContext(o.Context())
-	}
+func serveCounted(c *fiber.Ctx, o *httplimit.Outcome) error {
+	ctx := c.UserContext()                    // later handlers may set another one, and end it
 	status := fiber.StatusInternalServerError // unless c.Next returns
 	defer func() { o.Settle(status) }()
 	err := c.Next()
