@@ -38,13 +38,12 @@ func (st *stripe) ready(t *table, now int64) *shard {
 
 // counts returns the second word of the slot whose first one is given. Only tables of windows have such slots.
 func (sh *shard) counts(first uint64) *uint64 {
-	slots, last := sh.slots, uint(len(sh.slots)-1)
-	for at := uint(2 * sh.home(first)); ; at += 2 {
-		at &= last
-		switch {
-		case slots[at] == first:
-			return &slots[at|1]
-		case slots[at|1] == 0:
+	slots := sh.slots
+	for n := sh.home(first); ; n = sh.after(n) {
+		switch slot := slots[2*n:][:2]; {
+		case slot[0] == first:
+			return &slot[1]
+		case slot[1] == 0:
 			return nil
 		}
 	}

@@ -34,7 +34,7 @@ func (st *stripe) sweep(now int64) (slots int) {
 		if sh.table == nil || sh.due > now {
 			continue
 		}
-		slots += sh.capacity()
+		slots += sh.capacity
 		sh.sweep(now, true)
 	}
 	st.publish() // also if nothing was due after all, or the horizon would name this stripe for ever
@@ -87,10 +87,9 @@ func (sh *shard) held() int { return max(sh.used, sh.entries.live) }
 func (sh *shard) forget(now int64) bool {
 	const few = 8
 	chosen, least := -1, math.Inf(1)
-	last := sh.capacity() - 1
-	for looked, seen := 0, 0; looked < few && seen <= last; seen++ {
-		n := sh.probe & last
-		sh.probe++
+	for looked, seen := 0, 0; looked < few && seen < sh.capacity; seen++ {
+		n := sh.probe
+		sh.probe = sh.after(n)
 		if !sh.taken(n) {
 			continue
 		}

@@ -8,13 +8,17 @@ import (
 // shard is the part of a table that lies in one stripe, under its lock: a hash table with open addressing, linear
 // probing and no tombstones. The zero shard is of no table.
 //
-// A slot is two or three words in a row (see slot.go). Slots lie in the order of the top bits of their hashes, so
-// that growing and shrinking read and write memory from front to back.
+// A slot is two or three words in a row (see slot.go). Slots lie in the order of their hashes, so that growing and
+// shrinking read and write memory from front to back.
+//
+// The shards of a store begin with 8 to 15 slots and double from there. So they do not all double at the same time,
+// which would allocate half of the store within a few milliseconds: more than a garbage collection under way lets pass
+// without making those who allocate do its work.
 type shard struct {
-	table *table
-	slots []uint64
-	shift uint // a hash shifted right by this is the number of the slot where it would best be
-	used  int  // slots in use
+	table    *table
+	slots    []uint64
+	capacity int // in slots: 0, or the smallest one times a power of two
+	used     int // slots in use
 
 	latest  int64 // number of the window that was last asked for
 	due     int64 // nothing in here is settled before this time (see settled)
@@ -29,21 +33,40 @@ type shard struct {
 	stripe *stripe
 }
 
-const (
-	smallest = 8 // slots, one or two cache lines
-	never    = math.MaxInt64
-)
+const never = math.MaxInt64
 
-// capacity is in slots; 0 or a power of two.
-func (sh *shard) capacity() int {
-	if sh.slots == nil {
-		return 0
-	}
-	return 1 << (64 - sh.shift)
+// smallest is the capacity of a shard that was used for the first time: one or two cache lines, or three.
+func (sh *shard) smallest() int { return 8 + sh.stripe.index%8 }
+
+// home is the number of the slot where hash would best be. The low byte is not in the slot, so it has no say in it.
+func (sh *shard) home(hash uint64) int {
+	n, _ := bits.Mul64(hash&^lowByte, uint64(sh.capacity))
+	return int(n)
 }
 
-// home is the number of the slot where hash would best be.
-func (sh *shard) home(hash uint64) int { return int(hash >> sh.shift) }
+// after is the number of the slot after slot number n.
+func (sh *shard) after(n int) int {
+	if n++; n < sh.capacity {
+		return n
+	}
+	return 0
+}
+
+// before is the number of the slot before slot number n.
+func (sh *shard) before(n int) int {
+	if n > 0 {
+		return n - 1
+	}
+	return sh.capacity - 1
+}
+
+// distance is how many slots after slot number from comes slot number to.
+func (sh *shard) distance(from, to int) int {
+	if from <= to {
+		return to - from
+	}
+	return to - from + sh.capacity
+}
 
 // slot is the words of slot number n.
 func (sh *shard) slot(n int) []uint64 {
@@ -59,8 +82,8 @@ func (sh *shard) find(hash uint64) (n int, found bool) {
 	if sh.slots == nil {
 		return 0, false
 	}
-	last, stride := sh.capacity()-1, sh.table.stride
-	for n := sh.home(hash); ; n = (n + 1) & last {
+	stride := sh.table.stride
+	for n := sh.home(hash); ; n = sh.after(n) {
 		at := n * stride
 		if sh.slots[at+1] == 0 {
 			return 0, false
@@ -81,8 +104,7 @@ func (sh *shard) insert(hash uint64) (n int) {
 }
 
 func (sh *shard) free(hash uint64) (n int) {
-	last := sh.capacity() - 1
-	for n = sh.home(hash); sh.taken(n); n = (n + 1) & last {
+	for n = sh.home(hash); sh.taken(n); n = sh.after(n) {
 	}
 	return n
 }
@@ -90,12 +112,11 @@ func (sh *shard) free(hash uint64) (n int) {
 // remove forgets the counter in slot number n.
 func (sh *shard) remove(n int) {
 	sh.table.budget.give(sh.release(n))
-	last := sh.capacity() - 1
-	for next := (n + 1) & last; sh.taken(next); next = (next + 1) & last {
+	for next := sh.after(n); sh.taken(next); next = sh.after(next) {
 		// Whatever was pushed past its home by the counter that leaves moves up, so that nothing that is
 		// looked for is behind a free slot.
 		home := sh.home(sh.slot(next)[0])
-		if (next-home)&last >= (next-n)&last {
+		if sh.distance(home, next) >= sh.distance(n, next) {
 			copy(sh.slot(n), sh.slot(next))
 			n = next
 		}
@@ -105,7 +126,7 @@ func (sh *shard) remove(n int) {
 }
 
 // full at 7/8: linear probing then looks at 4 to 5 slots for a key that is there.
-func (sh *shard) full() bool { return sh.used >= sh.capacity()/8*7 }
+func (sh *shard) full() bool { return 8*sh.used >= 7*sh.capacity }
 
 // makeSpace sweeps if that may help, and else doubles.
 func (sh *shard) makeSpace() {
@@ -113,20 +134,19 @@ func (sh *shard) makeSpace() {
 		sh.sweep(now, false)
 	}
 	// A sweep that frees little is followed by many more, so it does not spare the doubling.
-	if sh.slots == nil || sh.used > sh.capacity()/8*5 {
-		sh.resize(max(smallest, 2*sh.capacity()))
+	if 8*sh.used >= 5*sh.capacity {
+		sh.resize(max(sh.smallest(), 2*sh.capacity))
 	}
 }
 
 func (sh *shard) resize(capacity int) {
 	old, stride := sh.slots, sh.table.stride
+	sh.capacity, sh.probe = capacity, 0
 	if capacity == 0 {
 		sh.slots = nil
 		return
 	}
 	sh.slots = make([]uint64, capacity*stride)
-	sh.shift = uint(64 - bits.TrailingZeros(uint(capacity)))
-	sh.probe = 0
 	for at := 0; at < len(old); at += stride {
 		if old[at+1] != 0 {
 			copy(sh.slot(sh.free(old[at])), old[at:at+stride])

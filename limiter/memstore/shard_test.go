@@ -73,7 +73,7 @@ func TestShardAgainstMap(t *testing.T) {
 func compareShard(t *testing.T, sh *shard, want map[uint64]uint64) {
 	t.Helper()
 	got := map[uint64]uint64{}
-	for n := range sh.capacity() {
+	for n := range sh.capacity {
 		if sh.taken(n) {
 			got[sh.slot(n)[0]&^lowByte] = sh.slot(n)[1]
 		}
@@ -86,8 +86,8 @@ func compareShard(t *testing.T, sh *shard, want map[uint64]uint64) {
 			t.Fatalf("find(%x): got %v, want %d", hash, found, value)
 		}
 	}
-	if load := float64(sh.used) / float64(max(1, sh.capacity())); load > 7./8 || load < 7./32 && sh.capacity() > smallest {
-		t.Fatalf("got %d of %d slots in use, want between 7/32 and 7/8", sh.used, sh.capacity())
+	if load := float64(sh.used) / float64(max(1, sh.capacity)); load > 7./8 || load < 7./32 && sh.capacity > sh.smallest() {
+		t.Fatalf("got %d of %d slots in use, want between 7/32 and 7/8", sh.used, sh.capacity)
 	}
 }
 

@@ -5,7 +5,7 @@
 //
 // [Config].MaxKeys bounds what a Store holds, over all limits together. A counter costs a slot of 16 bytes
 // (SlidingWindow and FixedWindow) or 24 (TokenBucket and SlidingLog) in hash tables that are between 7/32 and 7/8
-// full, so 18 to 74 bytes, 33 as a rule (28 to 110, 50 as a rule); each moment at which a SlidingLog admitted
+// full, so 18 to 74 bytes, 27 as a rule (28 to 110, 40 as a rule); each moment at which a SlidingLog admitted
 // something costs 16 bytes more. A full store may have sketches (see below) of 1 KiB for each of its stripes, 256 or one
 // for 4,096 keys, and each Algorithm and Window. None of it holds pointers, so the garbage collector does not look at it. Keys are
 // kept as 64-bit hashes under a secret of the process: a client cannot construct two keys that share a counter, and
@@ -37,7 +37,7 @@ import (
 type Config struct {
 	// MaxKeys is how many counters the store holds at most, over all limits together: a key under two limits of
 	// different Algorithm or Window counts twice, and a SlidingLog counts once for every millisecond it
-	// remembers. 0 means 1<<20, which is about 36 MB of windows when full. Negative is an error.
+	// remembers. 0 means 1<<20, which is about 28 MB of windows when full. Negative is an error.
 	MaxKeys int
 }
 

@@ -61,12 +61,11 @@ func (sh *shard) sweep(now int64, full bool) {
 // sweepSlots goes backwards, from a free slot round to it again: so a removal moves only counters that have been
 // looked at, and a run of expired ones leaves without moving anything.
 func (sh *shard) sweepSlots(now int64, full bool) {
-	last := sh.capacity() - 1
 	start := 0
 	for sh.taken(start) {
 		start++
 	}
-	for n := (start - 1) & last; n != start; n = (n - 1) & last {
+	for n := sh.before(start); n != start; n = sh.before(n) {
 		if !sh.taken(n) || sh.table.algorithm == limiter.SlidingLog && !sh.trim(n, now) {
 			continue
 		}
@@ -88,12 +87,12 @@ func (sh *shard) tagsWrapped(now int64) bool {
 }
 
 func (sh *shard) clear() {
-	for n := range sh.capacity() {
+	for n := range sh.capacity {
 		if sh.taken(n) {
 			sh.table.budget.give(sh.release(n))
 		}
 	}
-	sh.slots, sh.used = nil, 0
+	sh.slots, sh.capacity, sh.used = nil, 0, 0
 }
 
 // shrink halves the shard while it is less than 7/32 full, which is half of how full it is after doubling, so that
@@ -103,11 +102,11 @@ func (sh *shard) shrink() {
 		sh.resize(0)
 		return
 	}
-	capacity := sh.capacity()
-	for capacity > smallest && sh.used < capacity/32*7 {
+	capacity := sh.capacity
+	for capacity > sh.smallest() && 32*sh.used < 7*capacity {
 		capacity /= 2
 	}
-	if capacity != sh.capacity() {
+	if capacity != sh.capacity {
 		sh.resize(capacity)
 	}
 }
@@ -118,7 +117,7 @@ func (sh *shard) compact() {
 		return
 	}
 	var moved arena
-	for n := range sh.capacity() {
+	for n := range sh.capacity {
 		if sh.taken(n) {
 			s := logSlot(sh.slot(n))
 			head, tail := sh.entries.move(s.head(), &moved)
