@@ -39,6 +39,7 @@ func own(s Setup) (*httplimit.Middleware, error) {
 	return httplimit.New(httplimit.Config{
 		Rules:     []httplimit.Rule{{Name: "client", Key: key, Limit: limiter.Per(s.Limit, s.Window)}},
 		KeySecret: s.Key.Secret(),
+		Headers:   s.Fields,
 	})
 }
 

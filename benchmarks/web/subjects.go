@@ -2,6 +2,8 @@ package web
 
 import (
 	"time"
+
+	"github.com/httplimit/httplimit"
 )
 
 // Subject is middleware that is measured, around a handler that does nothing.
@@ -17,6 +19,7 @@ type Setup struct {
 	Key    Key
 	Limit  int64 // requests per Window for each client
 	Window time.Duration
+	Fields httplimit.HeaderStyle // of httplimit
 }
 
 // Key says what tells clients apart.
@@ -65,12 +68,23 @@ const Bare = "none"
 // Own is the name of httplimit's Subjects.
 const Own = "httplimit"
 
+// OwnSilent is httplimit without RateLimit fields, beside rivals that have none.
+const OwnSilent = Own + "-nofields"
+
+func silent(open func(Setup) (func() Serve, error)) func(Setup) (func() Serve, error) {
+	return func(s Setup) (func() Serve, error) {
+		s.Fields = httplimit.NoHeaders
+		return open(s)
+	}
+}
+
 // Subjects returns all of them, those of one framework together and the bare one first.
 func Subjects() []Subject {
 	plainOnly := []Key{AddressHMAC, HeaderHMAC}
 	return []Subject{
 		{"net-http", Bare, nethttpBare, nil},
 		{"net-http", Own, nethttpOwn, nil},
+		{"net-http", OwnSilent, silent(nethttpOwn), plainOnly},
 		{"net-http", "httprate", nethttpHTTPRate, plainOnly},
 		{"net-http", "ulule", nethttpUlule, plainOnly},
 		{"net-http", "go-limiter", nethttpGoLimiter, plainOnly},
@@ -79,12 +93,15 @@ func Subjects() []Subject {
 		{"net-http", "x-time-map", nethttpXTime, plainOnly},
 		{"gin", Bare, ginBare, nil},
 		{"gin", Own, ginOwn, nil},
+		{"gin", OwnSilent, silent(ginOwn), plainOnly},
 		{"gin", "ulule", ginUlule, plainOnly},
 		{"echo", Bare, echoBare, nil},
 		{"echo", Own, echoOwn, nil},
+		{"echo", OwnSilent, silent(echoOwn), plainOnly},
 		{"echo", "echo", echoRival, plainOnly},
 		{"fiber", Bare, fiberBare, nil},
 		{"fiber", Own, fiberOwn, nil},
+		{"fiber", OwnSilent, silent(fiberOwn), plainOnly},
 		{"fiber", "fiber-fixed", fiberFixed, plainOnly},
 		{"fiber", "fiber-sliding", fiberSliding, plainOnly},
 	}
