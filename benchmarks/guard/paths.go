@@ -17,7 +17,7 @@ func hotPaths() []path {
 		{"memory: Take, refused", 0, takeOne(1)},
 		{"memory: Take of three charges", 0, takeThree},
 		{"memory: Take, new key", 0, takeNew},
-		{"memory: Limiter.Allow", 1, allow},
+		{"memory: Limiter.Allow", 0, allow},
 		{"deny cache: Take, refused", 0, takeCached},
 		{"net-http: three rules", 2, serveRules(nil)},
 		{"net-http: three rules, one with CountStatus", 13, serveRules(countStatus)},
