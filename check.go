@@ -64,15 +64,16 @@ func (m *Middleware) CheckHTTP(r *http.Request, route string, key, value any) *O
 
 func (o *Outcome) check(m *Middleware, r Request) {
 	o.live, o.ctx = true, r.Context()
-	if s := m.settings.Load(); o.s != s || o.m != m {
+	s := m.settings.Load()
+	if o.s != s || o.m != m {
 		o.m, o.s = m, s // seldom: pointers in old memory are dear to write while the garbage collector runs
 	}
-	if o.s == nil || !o.s.countPreflight && preflight(r) {
+	if s == nil || !s.countPreflight && preflight(r) {
 		return
 	}
-	o.makeRoom(len(o.s.rules))
-	for i := range o.s.rules {
-		rule, next := &o.s.rules[i], len(o.items)
+	o.makeRoom(len(s.rules))
+	for i := range s.rules {
+		rule, next := &s.rules[i], len(o.items)
 		if rule.charge(&o.charges[:next+1][next], r, m.journal) {
 			o.charges = o.charges[:next+1]
 			o.items = o.items[:next+1]
@@ -87,7 +88,7 @@ func (o *Outcome) check(m *Middleware, r Request) {
 	if o.status == 0 && r != Request(&o.request) {
 		o.ownKeys()
 	}
-	if o.s.expose && o.status == 0 {
+	if s.expose && o.status == 0 {
 		o.ledger = newLedger(o)
 	}
 	o.compose()
@@ -183,13 +184,30 @@ func (o *Outcome) denial(rules []Verdict) Denial {
 	return Denial{Status: o.status, RetryAfter: o.retryAfter(), Rules: rules}
 }
 
-// Problem returns the body of the default answer to a refused request, as [Denial.MarshalJSON] does. It is overwritten
-// after Settle.
+// Problem returns the body of the default answer to a refused request, as [Denial.MarshalJSON] does. It is not to be
+// written to, and gone after Settle.
 func (o *Outcome) Problem() []byte {
+	if r := o.violatedAlone(); r != nil {
+		return r.problem
+	}
 	d := o.denial(o.verdicts) // borrowed: nobody else sees this Denial
 	o.verdicts = d.Rules
 	o.wire.text = d.appendProblem(o.wire.text[:0])
 	return o.wire.text
+}
+
+// violatedAlone is the rule that alone refused the request, nil if there is none or several.
+func (o *Outcome) violatedAlone() (one *rule) {
+	for i := range o.items {
+		if !o.violated(i) {
+			continue
+		}
+		if one != nil {
+			return nil
+		}
+		one = o.items[i].rule
+	}
+	return one
 }
 
 func (o *Outcome) verdict(i int) Verdict {

@@ -124,7 +124,7 @@ func (o *Outcome) structured(whole, refused bool) {
 		}
 		more = true
 		b = appendCount(append(b, it.rule.member...), o.remaining(i))
-		b = appendCount(append(b, ";t="...), seconds(o.reset(i)))
+		b = w.appendTime(append(b, ";t="...), seconds(o.reset(i)))
 	}
 	if more {
 		w.end(fieldRateLimit, b)
@@ -244,7 +244,12 @@ func (w *wire) retryAfter(d time.Duration) {
 	if d == limiter.Never {
 		return
 	}
-	w.number(fieldRetryAfter, seconds(min(max(d, time.Second), maxRetryAfter)))
+	wait := seconds(min(max(d, time.Second), maxRetryAfter))
+	if wait == w.time.seconds {
+		w.fields = append(w.fields, field{fieldRetryAfter, w.time.from, w.time.to})
+	} else {
+		w.number(fieldRetryAfter, wait)
+	}
 }
 
 // seconds rounds up.

@@ -63,6 +63,7 @@ type rule struct {
 	keys    *keyring
 	quoted  string // the name as fields have it
 	member  string // how RateLimit begins to tell of the rule
+	problem []byte // the body of a refusal by this rule alone
 	mode    limiter.Mode
 	checker limiter.Checker
 	windows *windows
@@ -95,6 +96,11 @@ func (r Rule) compile(field string, cfg Config, s *settings, f *faults) rule {
 	c.keys = keys
 	c.quoted = quote(r.Name)
 	c.member = c.quoted + ";r="
+	refusal := Denial{Status: http.StatusTooManyRequests}
+	if !r.Private {
+		refusal.Rules = []Verdict{{Rule: r.Name}}
+	}
+	c.problem = refusal.appendProblem(nil)
 	if r.Shadow {
 		c.mode = limiter.Observe
 	}

@@ -52,11 +52,27 @@ type wire struct {
 	text   []byte
 	fields []field
 	shelf  shelf
+	time   writtenTime
+}
+
+// writtenTime is the last time that RateLimit tells of: after a refusal it is nearly always that of Retry-After too.
+type writtenTime struct {
+	seconds  int64
+	from, to int32 // in the text
+}
+
+// appendTime writes the t of RateLimit to b, which becomes the text.
+func (w *wire) appendTime(b []byte, seconds int64) []byte {
+	from := len(b)
+	b = appendCount(b, seconds)
+	w.time = writtenTime{seconds, int32(from), int32(len(b))}
+	return b
 }
 
 func (w *wire) reset() {
 	w.text = w.text[:0]
 	w.fields = w.fields[:0]
+	w.time.seconds = 0 // less than any Retry-After
 }
 
 func (w *wire) ready(name fieldName) { w.fields = append(w.fields, field{name, -1, 0}) }
