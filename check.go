@@ -57,8 +57,9 @@ func (m *Middleware) Check(r Request) *Outcome {
 // for those.
 func (m *Middleware) CheckHTTP(r *http.Request, route string, key, value any) *Outcome {
 	o := outcomes.Get().(*Outcome)
-	o.request = httpRequest{r: r, route: route, key: key, value: value}
-	o.check(m, &o.request)
+	h := &o.request
+	h.r, h.value, h.key, h.route = r, value, key, route
+	o.check(m, h)
 	return o
 }
 

@@ -46,19 +46,15 @@ func leadingIPv4(s string) (address string, ok bool) {
 
 // octet reads the number that begins at from. It is above 255 if there is none, or one that netip would not take.
 func octet(s string, from int) (value, end int) {
-	const none = 256
 	for end = from; end < len(s); end++ {
-		digit := uint(s[end]) - '0'
+		digit := s[end] - '0'
 		if digit > 9 {
 			break
 		}
-		if value == 0 && end > from || value > 255 {
-			return none, end
-		}
 		value = 10*value + int(digit)
 	}
-	if end == from {
-		return none, end
+	if n := end - from; n == 0 || n > 3 || n > 1 && s[from] == '0' {
+		return 256, end
 	}
 	return value, end
 }

@@ -29,10 +29,11 @@ func HTTPRequest(r *http.Request) Request { return &httpRequest{r: r} }
 
 // httpRequest is a request of net/http's, or of a framework that stands on it.
 type httpRequest struct {
-	r          *http.Request
-	route      string
-	key, value any           // what the framework has functions find in the context; nil: nothing
-	carrier    *http.Request // of the value; nil until somebody asks
+	r       *http.Request
+	value   any // what a framework has functions find in the context, under key; nil: there is no framework
+	key     any
+	route   string        // by the framework
+	carrier *http.Request // of the value; nil until somebody asks
 }
 
 func (h *httpRequest) Context() context.Context      { return h.r.Context() }
@@ -41,14 +42,14 @@ func (h *httpRequest) RemoteAddr() string            { return h.r.RemoteAddr }
 func (h *httpRequest) Values(header string) []string { return h.r.Header.Values(header) }
 
 func (h *httpRequest) Route() string {
-	if h.key == nil {
+	if h.value == nil {
 		return h.r.Pattern
 	}
 	return h.route
 }
 
 func (h *httpRequest) HTTP() *http.Request {
-	if h.key == nil {
+	if h.value == nil {
 		return h.r
 	}
 	if h.carrier == nil {

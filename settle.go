@@ -43,8 +43,8 @@ func (o *Outcome) forget() {
 	o.wire.reset()
 	// The Middleware and its settings stay: a pool is emptied by the garbage collector.
 	o.ctx, o.request.r = nil, nil
-	if o.request.key != nil {
-		o.request = httpRequest{}
+	if o.request.value != nil {
+		o.request.value, o.request.carrier = nil, nil
 	}
 	if o.ledger != nil {
 		o.ledger = nil
