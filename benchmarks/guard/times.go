@@ -28,13 +28,13 @@ func contests() []contest {
 		{"memory: Take, allowed", 2.5, takeOne(plenty), plainTake},
 		{"memory: Take, refused", 2.5, takeOne(1), plainTake},
 		{"memory: Take of three charges", 10, takeThree, plainTake},
-		{"net-http: key=address, allowed", 2, serve("net-http", web.Address, plenty), plainServe},
-		{"net-http: key=address, refused", 3, serve("net-http", web.Address, 1), plainServe},
-		{"net-http: key=address-hmac, allowed", 3.5, serve("net-http", web.AddressHMAC, plenty), plainServe},
+		{"net-http: key=address, allowed", 1.5, serve("net-http", web.Address, plenty), plainServe},
+		{"net-http: key=address, refused", 2, serve("net-http", web.Address, 1), plainServe},
+		{"net-http: key=address-hmac, allowed", 3, serve("net-http", web.AddressHMAC, plenty), plainServe},
 		{"net-http: three rules", 4.5, serveRules(nil), plainServe},
-		{"gin: key=address, allowed", 2.5, serve("gin", web.Address, plenty), plainServe},
-		{"echo: key=address, allowed", 3, serve("echo", web.Address, plenty), plainServe},
-		{"fiber: key=address, allowed", 3.5, serve("fiber", web.Address, plenty), plainServe},
+		{"gin: key=address, allowed", 2, serve("gin", web.Address, plenty), plainServe},
+		{"echo: key=address, allowed", 2, serve("echo", web.Address, plenty), plainServe},
+		{"fiber: key=address, allowed", 3, serve("fiber", web.Address, plenty), plainServe},
 	}
 }
 
