@@ -191,10 +191,11 @@ func (o *Outcome) Problem() []byte {
 	if r := o.violatedAlone(); r != nil {
 		return r.problem
 	}
-	d := o.denial(o.verdicts) // borrowed: nobody else sees this Denial
+	d := o.denial(o.verdicts[:0]) // borrowed: nobody else sees this Denial
 	o.verdicts = d.Rules
-	o.wire.text = d.appendProblem(o.wire.text[:0])
-	return o.wire.text
+	from := len(o.wire.text)
+	o.wire.text = d.appendProblem(o.wire.text)
+	return o.wire.text[from:]
 }
 
 // violatedAlone is the rule that alone refused the request, nil if there is none or several.
