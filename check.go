@@ -2,7 +2,6 @@ package httplimit
 
 import (
 	"context"
-	"iter"
 	"net/http"
 	"strings"
 	"sync"
@@ -153,123 +152,12 @@ func (o *Outcome) ownKeys() {
 	}
 }
 
-// violated tells whether a rule refused the request.
-func (o *Outcome) violated(i int) bool {
-	return o.status == http.StatusTooManyRequests && o.items[i].source != FromNone &&
-		o.charges[i].Mode == limiter.Enforce && !o.charges[i].Allowed
-}
-
-// Refused tells whether the request is refused.
-func (o *Outcome) Refused() bool { return o.status != 0 }
-
-// Status is that of the refusal, see [Denial]; 0 if the request is not refused.
-func (o *Outcome) Status() int { return o.status }
-
-// Denied returns the refusal if the request is refused.
-func (o *Outcome) Denied() (Denial, bool) {
-	if o.status == 0 {
-		return Denial{}, false
-	}
-	return o.denial(nil), true
-}
-
-// denial appends its Rules to rules.
-func (o *Outcome) denial(rules []Verdict) Denial {
-	for i := range o.items {
-		it := &o.items[i]
-		closed := o.status == http.StatusServiceUnavailable && it.rule.closes()
-		if (closed || o.violated(i)) && !it.rule.Private {
-			rules = append(rules, o.verdict(i))
-		}
-	}
-	return Denial{Status: o.status, RetryAfter: o.retryAfter(), Rules: rules}
-}
-
-// Problem returns the body of the default answer to a refused request, as [Denial.MarshalJSON] does. It is not to be
-// written to, and gone after Settle.
-func (o *Outcome) Problem() []byte {
-	if r := o.violatedAlone(); r != nil {
-		return r.problem
-	}
-	d := o.denial(o.verdicts[:0]) // borrowed: nobody else sees this Denial
-	o.verdicts = d.Rules
-	from := len(o.wire.text)
-	o.wire.text = d.appendProblem(o.wire.text)
-	return o.wire.text[from:]
-}
-
-// violatedAlone is the rule that alone refused the request, nil if there is none or several.
-func (o *Outcome) violatedAlone() (one *rule) {
-	for i := range o.items {
-		if !o.violated(i) {
-			continue
-		}
-		if one != nil {
-			return nil
-		}
-		one = o.items[i].rule
-	}
-	return one
-}
-
-func (o *Outcome) verdict(i int) Verdict {
-	c := &o.charges[i]
-	return Verdict{Rule: o.items[i].rule.name, Limit: *o.limit(i), Cost: c.Cost, Decision: c.Decision}
-}
-
 // limit is the limit that holds for a rule.
 func (o *Outcome) limit(i int) *limiter.Limit {
 	if it := &o.items[i]; it.source == FromLocal {
 		return &it.whole
 	}
 	return &o.charges[i].Limit
-}
-
-// retryAfter is the longest wait: without other traffic a rule that allows the request goes on doing so.
-func (o *Outcome) retryAfter() time.Duration {
-	longest := o.retry
-	for i := range o.items {
-		if o.violated(i) {
-			longest = max(longest, o.charges[i].RetryAfter)
-		}
-	}
-	return longest
-}
-
-// EachField calls set with the name and the value of each of the Fields, for frameworks that copy what they are given:
-// value is overwritten soon. adds tells which are to be added to what other layers wrote.
-func (o *Outcome) EachField(set func(name string, value []byte, adds bool)) {
-	o.wire.each(o.policy(), set)
-}
-
-// Fields returns the header fields to set on the answer, with names in net/http's canonical form. RateLimit and
-// RateLimit-Policy are to be added to what other layers wrote, all others replace it: so of several Middlewares all
-// rules are seen in RateLimitFields, and those of the innermost in the styles that can tell of one rule only. Set them
-// before the handler runs.
-func (o *Outcome) Fields() iter.Seq2[string, string] { return o.wire.all(o.policy()) }
-
-// SetFields does with net/http's Header what [Outcome.Fields] asks for.
-func (o *Outcome) SetFields(h http.Header) { o.wire.writeTo(h, o.policy()) }
-
-// policy is RateLimit-Policy where every rule applies with its own Limit.
-func (o *Outcome) policy() string {
-	if o.s == nil {
-		return ""
-	}
-	return o.s.policy
-}
-
-// compose builds the fields.
-func (o *Outcome) compose() {
-	refused := o.status == http.StatusTooManyRequests
-	if o.status == 0 || refused {
-		o.stand(refused)
-	}
-	if refused || o.status == http.StatusServiceUnavailable {
-		o.wire.retryAfter(o.retryAfter())
-		// RFC 6585, section 4 forbids caches to store a 429; some do it all the same.
-		o.wire.ready(fieldCache)
-	}
 }
 
 // Exposes tells whether Context is another one than the request's, so that the handler has to be given it.

@@ -2,7 +2,9 @@ package httplimit
 
 import (
 	"errors"
+	"iter"
 	"math/bits"
+	"net/http"
 	"strings"
 	"time"
 
@@ -69,6 +71,42 @@ func (s HeaderStyle) Names() []string {
 		names = append(names, "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 	}
 	return append(names, fieldNames[fieldRetryAfter])
+}
+
+// EachField calls set with the name and the value of each of the Fields, for frameworks that copy what they are given:
+// value is overwritten soon. adds tells which are to be added to what other layers wrote.
+func (o *Outcome) EachField(set func(name string, value []byte, adds bool)) {
+	o.wire.each(o.policy(), set)
+}
+
+// Fields returns the header fields to set on the answer, with names in net/http's canonical form. RateLimit and
+// RateLimit-Policy are to be added to what other layers wrote, all others replace it: so of several Middlewares all
+// rules are seen in RateLimitFields, and those of the innermost in the styles that can tell of one rule only. Set them
+// before the handler runs.
+func (o *Outcome) Fields() iter.Seq2[string, string] { return o.wire.all(o.policy()) }
+
+// SetFields does with net/http's Header what [Outcome.Fields] asks for.
+func (o *Outcome) SetFields(h http.Header) { o.wire.writeTo(h, o.policy()) }
+
+// policy is RateLimit-Policy where every rule applies with its own Limit.
+func (o *Outcome) policy() string {
+	if o.s == nil {
+		return ""
+	}
+	return o.s.policy
+}
+
+// compose builds the fields.
+func (o *Outcome) compose() {
+	refused := o.status == http.StatusTooManyRequests
+	if o.status == 0 || refused {
+		o.stand(refused)
+	}
+	if refused || o.status == http.StatusServiceUnavailable {
+		o.wire.retryAfter(o.retryAfter())
+		// RFC 6585, section 4 forbids caches to store a 429; some do it all the same.
+		o.wire.ready(fieldCache)
+	}
 }
 
 // stand writes the fields of the style.
@@ -141,86 +179,6 @@ func (o *Outcome) appendPolicies(b []byte) []byte {
 		}
 	}
 	return b
-}
-
-// legacy writes the styles that can tell of one rule only.
-func (o *Outcome) legacy(style HeaderStyle, refused bool) {
-	one := o.reported()
-	if refused && !o.violated(one) {
-		return // what refused the request is not to be told
-	}
-	w, quota, remaining, reset := &o.wire, o.limit(one).Requests, o.remaining(one), seconds(o.reset(one))
-	switch {
-	case style&RateLimitDraft07 != 0:
-		w.end(fieldPolicy, o.appendLegacyPolicy(w.text))
-		b := appendCount(append(w.text, "limit="...), quota)
-		b = appendCount(append(b, ", remaining="...), remaining)
-		w.end(fieldRateLimit, appendCount(append(b, ", reset="...), reset))
-	case style&RateLimitDraft06 != 0:
-		w.end(fieldPolicy, o.appendLegacyPolicy(w.text))
-		w.number(fieldLimit, quota)
-		w.number(fieldRemaining, remaining)
-		w.number(fieldReset, reset)
-	}
-	if style&(XRateLimitEpoch|XRateLimitDelta) == 0 {
-		return
-	}
-	w.number(fieldXLimit, quota)
-	w.number(fieldXRemaining, remaining)
-	if style&XRateLimitEpoch != 0 {
-		reset = epoch(time.Now(), o.reset(one))
-	}
-	w.number(fieldXReset, reset)
-}
-
-// appendLegacyPolicy writes RateLimit-Policy of drafts 04 to 07: two policies must not have the same quota, so only the
-// one with the longest window is kept.
-func (o *Outcome) appendLegacyPolicy(b []byte) []byte {
-	from := len(b)
-	for i := range o.items {
-		if o.items[i].listed && !o.eclipsed(i) {
-			b = separate(b, len(b) > from)
-			b = appendCount(b, o.limit(i).Requests)
-			b = appendCount(append(b, ";w="...), seconds(o.limit(i).Window))
-		}
-	}
-	return b
-}
-
-func (o *Outcome) eclipsed(i int) bool {
-	for j := range o.items {
-		if j == i || !o.items[j].listed || o.limit(j).Requests != o.limit(i).Requests {
-			continue
-		}
-		if longer := o.limit(j).Window - o.limit(i).Window; longer > 0 || longer == 0 && j < i {
-			return true
-		}
-	}
-	return false
-}
-
-// reported chooses the one rule that the older styles can tell of: the violated one with the longest wait, else the
-// one with the least left, of equal ones that with the later reset.
-func (o *Outcome) reported() int {
-	best := -1
-	for i := range o.items {
-		if o.items[i].listed && (best < 0 || o.before(i, best)) {
-			best = i
-		}
-	}
-	return best
-}
-
-func (o *Outcome) before(i, j int) bool {
-	switch {
-	case o.violated(i) != o.violated(j):
-		return o.violated(i)
-	case o.violated(i):
-		return o.charges[i].RetryAfter > o.charges[j].RetryAfter
-	case o.remaining(i) != o.remaining(j):
-		return o.remaining(i) < o.remaining(j)
-	}
-	return o.reset(i) > o.reset(j)
 }
 
 // remaining is never more than the quota, which a burst can be.
