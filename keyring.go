@@ -8,7 +8,8 @@ import (
 // keyring makes the Charge.Key of the requests that one rule counts. Safe for concurrent use.
 type keyring struct {
 	key, noKey recipe
-	nobody     string // who has neither identity
+	nobody     string          // who has neither identity
+	peer       *clientResolver // key, if it is that alone, so that an IPv4 peer is a key as it stands
 	warnings   *addressWarnings
 }
 
@@ -24,6 +25,9 @@ func compileKey(field, noKeyField string, key, noKey Key, keySecret []byte, warn
 	if len(c.faults) > 0 {
 		return nil, c.faults
 	}
+	if k.key.alone() {
+		k.peer, _ = k.key.root.leaf.(*clientResolver)
+	}
 	nobody := recipe{hashed: drafts.keyed(), drafts: drafts}
 	d := drafts.take()
 	d.items = append(d.items, keyItem{mark: markNobody})
@@ -35,6 +39,12 @@ func compileKey(field, noKeyField string, key, noKey Key, keySecret []byte, warn
 // find returns the Charge.Key of a request. skip is true if the key said [ErrSkip]. cause is why NoKey decided,
 // where that was another error than [ErrNoKey]; it is for the log, never for clients.
 func (k *keyring) find(r Request) (key string, skip bool, cause error) {
+	if k.peer != nil {
+		// The commonest key by far. To go through its identity would take half as long again.
+		if key, ok := k.peer.plainPeer(r); ok {
+			return key, false, nil
+		}
+	}
 	key, err := k.key.find(r)
 	if err == nil {
 		return key, false, nil
@@ -77,8 +87,7 @@ func (k *keyring) of(parts []string) (string, error) {
 // recipe is one Key made ready.
 type recipe struct {
 	root   keyNode
-	peer   *clientResolver // root, if it is that alone, so that an IPv4 peer is a key as it stands
-	mark   string          // before all else; "" for none
+	mark   string // before all else; "" for none
 	hashed bool
 	drafts *draftPool
 }
@@ -86,23 +95,13 @@ type recipe struct {
 func (c *keyCompiler) recipe(field string, key Key, mark string, drafts *draftPool) recipe {
 	c.secret = false
 	root := c.node(field, key, false)
-	p := recipe{root: root, mark: mark, hashed: c.secret || drafts.keyed(), drafts: drafts}
-	if p.alone() {
-		p.peer, _ = root.leaf.(*clientResolver)
-	}
-	return p
+	return recipe{root: root, mark: mark, hashed: c.secret || drafts.keyed(), drafts: drafts}
 }
 
 // alone tells whether what the one leaf finds may be a key as it stands.
 func (p *recipe) alone() bool { return p.root.leaf != nil && p.mark == "" && !p.hashed }
 
 func (p *recipe) find(r Request) (string, error) {
-	if p.peer != nil {
-		// The commonest key by far. To go through its identity would take half as long again.
-		if key, ok := p.peer.plainPeer(r); ok {
-			return key, nil
-		}
-	}
 	if p.alone() {
 		found, err := p.root.leaf.find(r)
 		if err != nil {

@@ -108,7 +108,7 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 			o.serveCounted(next, w, r)
 			return
 		}
-		o.Settle(http.StatusOK) // nothing depends on the status
+		o.release() // nothing depends on the status
 		next.ServeHTTP(w, r)
 	})
 }

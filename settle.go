@@ -21,6 +21,11 @@ func (o *Outcome) Settle(status int) {
 	if o.Counts() && status != statusClientClosed {
 		o.giveBack(status)
 	}
+	o.release()
+}
+
+// release hands the Outcome back.
+func (o *Outcome) release() {
 	o.forget()
 	outcomes.Put(o)
 }

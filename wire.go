@@ -186,5 +186,5 @@ func separate(b []byte, more bool) []byte {
 
 // appendCount writes an Integer of structured fields: at most 15 digits (RFC 9651, section 3.3.1).
 func appendCount(b []byte, n int64) []byte {
-	return strconv.AppendInt(b, min(max(n, 0), 999_999_999_999_999), 10)
+	return strconv.AppendUint(b, uint64(min(max(n, 0), 999_999_999_999_999)), 10)
 }
