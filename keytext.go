@@ -103,11 +103,9 @@ func appendEscaped[T string | []byte](b []byte, text T, composed bool) []byte {
 // isPlain tells whether c stands unescaped: the unreserved characters of RFC 3986, section 2.3, and ':' and '/' in
 // a key that is not composed.
 func isPlain(c byte, composed bool) bool {
-	switch c {
-	case '-', '.', '_', '~':
+	switch {
+	case 'a' <= c && c <= 'z', '0' <= c && c <= '9', 'A' <= c && c <= 'Z', c == '-', c == '.', c == '_', c == '~':
 		return true
-	case ':', '/':
-		return !composed
 	}
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+	return (c == ':' || c == '/') && !composed
 }

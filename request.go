@@ -36,10 +36,16 @@ type httpRequest struct {
 	carrier *http.Request // of the value; nil until somebody asks
 }
 
-func (h *httpRequest) Context() context.Context      { return h.r.Context() }
-func (h *httpRequest) Method() string                { return h.r.Method }
-func (h *httpRequest) RemoteAddr() string            { return h.r.RemoteAddr }
-func (h *httpRequest) Values(header string) []string { return h.r.Header.Values(header) }
+func (h *httpRequest) Context() context.Context { return h.r.Context() }
+func (h *httpRequest) Method() string           { return h.r.Method }
+func (h *httpRequest) RemoteAddr() string       { return h.r.RemoteAddr }
+
+func (h *httpRequest) Values(header string) []string {
+	if values := h.r.Header[header]; values != nil {
+		return values // the name is canonical: to find that out takes longer than to look
+	}
+	return h.r.Header.Values(header)
+}
 
 func (h *httpRequest) Route() string {
 	if h.value == nil {
