@@ -35,7 +35,7 @@ type shard struct {
 
 const never = math.MaxInt64
 
-// smallest is the capacity of a shard that was used for the first time: one or two cache lines, or three.
+// smallest is the capacity of a shard with its first counter: 128 to 360 bytes.
 func (sh *shard) smallest() int { return 8 + sh.stripe.index%8 }
 
 // home is the number of the slot where hash would best be. The low byte is not in the slot, so it has no say in it.

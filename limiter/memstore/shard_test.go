@@ -70,6 +70,36 @@ func TestShardAgainstMap(t *testing.T) {
 	}
 }
 
+// TestStoreGrowsEvenly: however many keys a store holds, its slots are some 1.65 times as many, which is the mean over
+// shards that are in all stages between two doublings. If all doubled at once it would swing between 1.14 and 2.29.
+func TestStoreGrowsEvenly(t *testing.T) {
+	store, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := limiter.PerHour(10)
+	table, err := store.tableOf(&l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(5, 6))
+	for keys := 1; keys <= 200_000; keys++ {
+		hash := random.Uint64()
+		n := store.stripeOf(hash).shard(table, 0).insert(hash)
+		copy(store.stripeOf(hash).shard(table, 0).slot(n), []uint64{withLow(hash, 0), 1})
+		if keys < 20_000 || keys%10_000 != 0 {
+			continue
+		}
+		slots := 0
+		for i := range store.stripes {
+			slots += store.stripes[i].shard(table, 0).capacity
+		}
+		if ratio := float64(slots) / float64(keys); ratio < 1.5 || ratio > 1.8 {
+			t.Errorf("got %.2f slots a key with %d keys, want about 1.65", ratio, keys)
+		}
+	}
+}
+
 func compareShard(t *testing.T, sh *shard, want map[uint64]uint64) {
 	t.Helper()
 	got := map[uint64]uint64{}
