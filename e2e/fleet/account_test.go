@@ -19,7 +19,7 @@ const (
 
 	rules = "~" + prefix + "* " + commands
 	// commands are what scripts call and what calls them; the others, what kinds of clients ask besides.
-	commands        = "+eval +evalsha +time +get +set +incrby +del +pttl +pexpire +rpush +lrange +lindex +llen +lset +ltrim"
+	commands        = "+eval +evalsha +time +get +mget +set +incrby +del +pttl +pexpire +rpush +lrange +lindex +llen +lset +ltrim"
 	clusterCommands = "+cluster|slots +cluster|shards +command +asking"
 	ringCommands    = "+ping"
 )

@@ -1,7 +1,11 @@
 package redisstore
 
 import (
+	"cmp"
 	"fmt"
+	"hash/maphash"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +18,7 @@ type batch struct {
 	start time.Duration // when the caller came
 	keys  []string      // each counter once
 	asks  []ask         // one for each charge
+	order uint64        // where it stands in a trip: equal asks together, and among them equal keys
 
 	wake chan *trip // a trip to lead, or nil when the outcome is there
 	gone bool       // the caller has left; guarded by its lane
@@ -92,6 +97,30 @@ func (b *batch) addReset(prefix string, charges []limiter.Charge) {
 // spendNothing has the batch judged as it is and refused.
 func (b *batch) spendNothing() {
 	b.asks = append(b.asks, ask{place: 1, limit: b.asks[0].limit, cost: tooMuch})
+}
+
+// arrange puts batches in the order in which the script takes the fewest steps: those that ask the same behind each other,
+// and among them those of one counter. A hash tells what is equal, and keys tell what else has the same hash.
+func arrange(batches []*batch) {
+	slices.SortFunc(batches, func(a, b *batch) int {
+		if a.order != b.order {
+			return cmp.Compare(a.order, b.order)
+		}
+		return strings.Compare(a.keys[0], b.keys[0])
+	})
+}
+
+// placed is the order of the batch: some bits for what it asks, the others for its first key.
+func (b *batch) placed(seed maphash.Seed) uint64 {
+	const odd, shapeBits = 0x9e3779b97f4a7c15, 16 // spreads bits as multiplication by the golden ratio does
+	shape := uint64(len(b.asks))
+	for i := range b.asks {
+		a := &b.asks[i]
+		for _, n := range [...]int64{int64(a.limit.Algorithm), a.limit.WindowMillis(), a.limit.Requests, a.cost, int64(a.mode)} {
+			shape = (shape + uint64(n)) * odd
+		}
+	}
+	return shape>>(64-shapeBits)<<(64-shapeBits) | maphash.String(seed, b.keys[0])>>shapeBits
 }
 
 // place is that of the counter of c if an earlier charge has it too, else 0.

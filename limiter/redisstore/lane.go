@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"hash/maphash"
 	"slices"
 	"sync"
 	"time"
@@ -16,6 +17,10 @@ const (
 
 	// maxTrips is how many trips may be under way to one server. More than one only helps while one is slow.
 	maxTrips = 4
+
+	// worthTrip is how many callers make a second trip start while the first is under way, so that the server decides
+	// while this side writes and reads.
+	worthTrip = 32
 
 	// maxWaiting is how many callers may wait for one server; 10,000 are served within some 20 ms.
 	maxWaiting = 16_384
@@ -41,13 +46,14 @@ type lane struct {
 	timeout time.Duration
 	inline  bool              // the client heeds deadlines: a leader may make the call in its own goroutine
 	breaker *storekit.Breaker // nil: none
+	seed    maphash.Seed      // for the order of batches in a trip
 
 	mu      sync.Mutex
 	waiting []*batch
 	trips   []*trip       // under way, the latest last
 	usual   time.Duration // how long trips took lately
-	relief  *time.Timer   // for those who wait while the latest trip is late; nil until somebody waits
-	watched bool          // relief is running
+	timer   *time.Timer   // calls ring; nil until it has to
+	alarm   time.Duration // when it does; 0: not at all
 }
 
 // ride has the batch decided in one trip, its own or another's, and tells whether it may be worth another.
@@ -85,7 +91,7 @@ func (l *lane) enter(b *batch) (*trip, error) {
 	}
 	l.waiting = append(l.waiting, b)
 	if len(l.waiting) == 1 {
-		l.watch()
+		l.rouse(l.relief())
 	}
 	return nil, nil
 }
@@ -110,6 +116,9 @@ func (l *lane) free(now time.Duration) bool {
 	if len(l.trips) >= maxTrips {
 		return false
 	}
+	if len(l.trips) == 1 && len(l.waiting)+1 >= worthTrip {
+		return true
+	}
 	return l.usual > l.timeout/4 || now-l.trips[len(l.trips)-1].began > l.late()
 }
 
@@ -118,40 +127,53 @@ func (l *lane) late() time.Duration {
 	return min(max(lateAfter*l.usual, shortestDelay), l.timeout/8)
 }
 
-// watch sees to it that those who wait do not do so for all of a late trip where nobody else comes who would find the
-// lane free. A timer that runs is left alone: to set it anew for each trip would cost more than all else here.
-func (l *lane) watch() {
-	if l.watched {
+// rouse has ring called at that moment. An alarm that is set for a moment before is left alone, as it sets the next:
+// to set it anew for each trip would cost more than all else here.
+func (l *lane) rouse(at time.Duration) {
+	if l.alarm != 0 && l.alarm <= at {
 		return
 	}
-	l.watched = true
-	wait := l.untilRelief()
-	if l.relief == nil {
-		l.relief = time.AfterFunc(wait, l.relieve)
+	l.alarm = at
+	wait := at - l.clock.Now()
+	if l.timer == nil {
+		l.timer = time.AfterFunc(wait, l.ring)
 		return
 	}
-	l.relief.Reset(wait)
+	l.timer.Reset(wait)
 }
 
-// untilRelief is how long those who wait go on doing so behind the latest trip.
-func (l *lane) untilRelief() time.Duration {
-	waited := l.clock.Now() - l.trips[len(l.trips)-1].began
-	return min(reliefAfter*l.late(), l.timeout/8) - waited
-}
-
-// relieve has the first who waits lead a trip if the latest is late. With maxTrips under way it is for next to do.
-func (l *lane) relieve() {
+// ring does what is due, and sets the next alarm: trips whose time is over end, and those who wait do not do so for all
+// of a late trip where nobody else comes who would find the lane free.
+func (l *lane) ring() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.watched = false
-	if len(l.waiting) == 0 || len(l.trips) >= maxTrips {
-		return
+	l.alarm = 0
+	now := l.clock.Now()
+	var over []*trip
+	for _, t := range l.trips {
+		switch {
+		case t.ends == 0: // nobody leads it yet
+		case t.ends <= now:
+			over = append(over, t)
+		default:
+			l.rouse(t.ends)
+		}
 	}
-	if l.untilRelief() > 0 {
-		l.watch() // another trip began meanwhile
-		return
+	if len(l.waiting) > 0 && len(l.trips) < maxTrips { // with maxTrips under way it is for next to do
+		if relief := l.relief(); relief > now {
+			l.rouse(relief)
+		} else {
+			l.follow()
+		}
 	}
-	l.follow()
+	l.mu.Unlock()
+	for _, t := range over {
+		l.finish(t, nil, l.tooLate(), storekit.Failed)
+	}
+}
+
+// relief is until when those who wait go on doing so behind the latest trip.
+func (l *lane) relief() time.Duration {
+	return l.trips[len(l.trips)-1].began + min(reliefAfter*l.late(), l.timeout/8)
 }
 
 // gather takes along who waits, up to a full trip. first, if any, leads.
@@ -179,9 +201,10 @@ func (l *lane) gather(first *batch) []*batch {
 
 func (l *lane) begin(t *trip) *trip {
 	t.began = l.clock.Now()
+	t.done = make(chan struct{})
 	l.trips = append(l.trips, t)
 	if len(l.waiting) > 0 {
-		l.watch()
+		l.rouse(l.relief())
 	}
 	return t
 }

@@ -21,6 +21,7 @@ const (
 // have their outcomes. And only in the first half of its time, because a trip has no more than the first of its
 // batches has left.
 func (l *lane) do(ctx context.Context, b *batch) error {
+	b.order = b.placed(l.seed)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		again, err := l.ride(ctx, b)
 		if !again || l.clock.Now()+pause > b.start+l.timeout/2 {

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"hash/maphash"
 	"sync"
 	"sync/atomic"
 
@@ -42,7 +43,7 @@ func newServers(client redis.UniversalClient, source script, cfg Config, clock *
 		cfg.Logger.Info("redisstore: the client ignores deadlines while it reads, which costs a goroutine for every call: set ContextTimeoutEnabled in its options")
 	}
 	s.newLane = func() *lane {
-		l := &lane{send: s.caller.send, clock: clock, timeout: cfg.Timeout, inline: inline}
+		l := &lane{send: s.caller.send, clock: clock, timeout: cfg.Timeout, inline: inline, seed: maphash.MakeSeed()}
 		if !cfg.NoBreaker {
 			l.breaker = storekit.NewBreaker(cfg.Timeout)
 		}

@@ -64,10 +64,9 @@ local function readkey(i, charge)
   return readers[charge.kind](i, charge)
 end
 
--- Decides the batch whose first key is at that place in KEYS. value is what was read of it already.
-local function decide(shape, place, value)
-  values[1] = value
-  for i = 1, shape.keys do keys[i] = KEYS[place + i - 1] end
+-- Decides the batch whose first key is at that place in KEYS.
+local function decide(shape, place)
+  for i = 1, shape.keys do keys[i] = names[place + i - 1] end
   local verdict = replies + 1
   for i = 1, shape.keys do
     local fault = readkey(i, shape.first[i])
@@ -121,7 +120,7 @@ end
 local function readshape(cursor)
   local function argument()
     cursor = cursor + 1
-    return tonumber(ARGV[cursor])
+    return tonumber(args[cursor])
   end
   local shape = {keys = argument(), first = {}}
   for j = 1, argument() do

@@ -15,12 +15,13 @@
 -- a whole number that a double holds. Numbers for redis.call are written by string.format, because some servers turn
 -- large ones into exponents.
 
-local floor, find, format = math.floor, string.find, string.format
-local call, pcall = redis.call, redis.pcall
+local floor, min, find, format = math.floor, math.min, string.find, string.format
+local call, pcall, tonumber = redis.call, redis.pcall, tonumber
+local names, args = KEYS, ARGV -- globals are tables in which Lua looks
 
 local time = call('TIME')
 local now = time[1] * 1000 + floor(time[2] / 1000)
-local hint = tonumber(ARGV[1])
+local hint = tonumber(args[1])
 local reply, replies = {now}, 1
 
 -- Windows are stored as one whole number, (tag * 2^24 + previous) * 2^24 + current, where the tag is the number of the

@@ -34,7 +34,7 @@ end
 -- Readers fill in the place of a key, and return an error or nil.
 local function readwindows(i, charge)
   local key = keys[i]
-  local value = values[i] or pcall('GET', key)
+  local value = pcall('GET', key)
   current[i], previous[i], stored[i], packed[i] = 0, 0, false, false
   if not value then return nil end
   if type(value) == 'table' then return value.err end
