@@ -67,7 +67,7 @@ func setFields(c *fiber.Ctx, o *httplimit.Outcome) {
 		if adds {
 			h.AddBytesV(name, value)
 		} else {
-			h.SetBytesV(name, value)
+			h.SetCanonical([]byte(name), value)
 		}
 	})
 }
