@@ -66,7 +66,7 @@ func (o *Outcome) check(m *Middleware, r Request) {
 	o.live, o.ctx = true, r.Context()
 	s := m.settings.Load()
 	if o.s != s || o.m != m {
-		o.m, o.s = m, s // seldom: pointers in old memory are dear to write while the garbage collector runs
+		o.m, o.s = m, s // seldom, as below: a pointer into old memory is dear to write while the garbage collector runs
 	}
 	if s == nil || !s.countPreflight && preflight(r) {
 		return
@@ -78,7 +78,10 @@ func (o *Outcome) check(m *Middleware, r Request) {
 			o.charges = o.charges[:next+1]
 			o.items = o.items[:next+1]
 			it := &o.items[next]
-			it.rule, it.source, it.spent = rule, FromStore, false
+			if it.rule != rule {
+				it.rule = rule
+			}
+			it.source, it.spent = FromStore, false
 		}
 	}
 	if len(o.items) == 0 {

@@ -141,7 +141,10 @@ func (r *rule) charge(c *limiter.Charge, req Request, log *journal) (applies boo
 		log.once(r.name, "Key failed, NoKey decides", cause)
 	}
 	// Field by field: what was just written word by word is slow to copy as a whole.
-	c.Scope, c.Limit, c.Cost, c.Mode = r.scope, r.Limit, 1, r.mode
+	if c.Scope != r.scope {
+		c.Scope = r.scope // a pointer that is there already need not be written
+	}
+	c.Limit, c.Cost, c.Mode = r.Limit, 1, r.mode
 	c.State, c.Decision, c.Cached = limiter.State{}, limiter.Decision{}, false
 	if r.LimitFunc != nil {
 		if c.Limit, applies = r.limitFor(req, log); !applies {

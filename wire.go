@@ -80,7 +80,11 @@ func (w *wire) ready(name fieldName) { w.fields = append(w.fields, field{name, -
 // end takes in the field whose value was appended to text.
 func (w *wire) end(name fieldName, text []byte) {
 	w.fields = append(w.fields, field{name, int32(len(w.text)), int32(len(text))})
-	w.text = text
+	if cap(text) == cap(w.text) {
+		w.text = w.text[:len(text)] // it has not moved, and no pointer is written
+	} else {
+		w.text = text
+	}
 }
 
 func (w *wire) number(name fieldName, n int64) { w.end(name, appendCount(w.text, n)) }
