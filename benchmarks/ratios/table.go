@@ -51,10 +51,12 @@ var tables = []table{
 // own is the limiter that the others are compared with.
 const own = "httplimit"
 
-// rival tells whether a limiter does the same as ours: not our own in other settings, and not what shows the costs of
-// measuring or of a call.
+// floors limit nobody: they show what it costs to measure, and what the server, its client and the machine take.
+var floors = []string{"none", "evalsha", "own-script", "grouped-incr"}
+
+// rival tells whether a limiter does the same as ours: not our own in other settings, and not a floor.
 func (t table) rival(limiter string) bool {
-	return !strings.HasPrefix(limiter, own) && limiter != "none" && limiter != "evalsha" && limiter != t.less
+	return !strings.HasPrefix(limiter, own) && !slices.Contains(floors, limiter) && limiter != t.less
 }
 
 type entry struct {
@@ -163,9 +165,14 @@ func (t table) writeRow(out io.Writer, load string, list []entry) {
 		return
 	}
 	for i, e := range list {
-		if i != at && i != top {
-			others = append(others, e.limiter+" "+number(e.value))
+		if i == at || i == top {
+			continue
 		}
+		other := e.limiter + " " + number(e.value)
+		if at >= 0 && t.rival(e.limiter) {
+			other += " (" + t.ratio(list[at].value, e.value) + ")"
+		}
+		others = append(others, other)
 	}
 	fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", load, mine, best, ratio, strings.Join(others, ", "))
 }

@@ -28,9 +28,9 @@ ok  	 some/package
 		table.write(&out, f)
 	}
 	for _, want := range []string{
-		"| key=address threads=1 | 100 | good 200 | 2.00 | slow 600 |",
+		"| key=address threads=1 | 100 | good 200 | 2.00 | slow 600 (6.00) |",
 		"| key=address threads=2 |  | good 90 |  |  |",
-		"| key=address threads=1 | 2 | good 0 |  | slow 9 |",
+		"| key=address threads=1 | 2 | good 0 |  | slow 9 (4.50) |",
 		"| callers=1 threads=2 | 50 | other 40 | 1.25 | evalsha 60 |",
 	} {
 		if !strings.Contains(out.String(), want+"\n") {

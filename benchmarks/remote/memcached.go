@@ -14,14 +14,19 @@ func memcachedSubjects() []subject {
 	return []subject{
 		{"none", none, allowed},
 		{"httplimit", httplimitMemcached, both},
+		{"httplimit-direct", httplimitMemcachedDirect, allowed},
 		{"httplimit-nocache", httplimitMemcachedNoCache, refused},
 		{"get+incr", getIncr, both},
 	}
 }
 
+// answerTime is for one command; a decision has four times that. It is short, as a store reads the previous window again
+// and again until that has passed since it ended.
+const answerTime = time.Second / 2
+
 func newMemcache(addr string) *memcache.Client {
 	client := memcache.New(addr)
-	client.MaxIdleConns, client.Timeout = 64, patience
+	client.MaxIdleConns, client.Timeout = 64, answerTime
 	return client
 }
 
@@ -34,9 +39,14 @@ func httplimitMemcachedNoCache(addr string, limit int64, window time.Duration) (
 	return httplimitMemcachedStore(addr, limit, window, memcachestore.Config{DenyCache: -1})
 }
 
+// httplimitMemcachedDirect trusts the client's Timeout, as get+incr does.
+func httplimitMemcachedDirect(addr string, limit int64, window time.Duration) (*opened, error) {
+	return httplimitMemcachedStore(addr, limit, window, memcachestore.Config{Direct: true})
+}
+
 func httplimitMemcachedStore(addr string, limit int64, window time.Duration, cfg memcachestore.Config) (*opened, error) {
 	client := newMemcache(addr)
-	cfg.Timeout = patience
+	cfg.Timeout = 4 * answerTime
 	store, err := memcachestore.New(client, cfg)
 	if err != nil {
 		return nil, err

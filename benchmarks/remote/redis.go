@@ -24,6 +24,8 @@ func redisSubjects() []subject {
 	return []subject{
 		{"none", none, allowed},
 		{"evalsha", evalsha, both},
+		{"own-script", ownScript, both},
+		{"grouped-incr", groupedIncr, allowed},
 		{"httplimit", httplimit, both},
 		{"httplimit-nocache", httplimitNoCache, refused},
 		{"redis_rate", redisRate, both},
