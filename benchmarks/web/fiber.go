@@ -8,6 +8,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	fibermiddleware "github.com/gofiber/fiber/v2/middleware/limiter"
+	"github.com/httplimit/httplimit"
 	fiberlimit "github.com/httplimit/httplimit/adapters/fiber"
 	"github.com/valyala/fasthttp"
 
@@ -22,6 +23,17 @@ func fiberOwn(s Setup) (func() Serve, error) {
 		return nil, err
 	}
 	return serveFiber(fiberlimit.New(m))
+}
+
+// fiberOwnAlike refuses as Fiber's own middleware does: with a bare status.
+func fiberOwnAlike(s Setup) (func() Serve, error) {
+	m, err := own(s)
+	if err != nil {
+		return nil, err
+	}
+	return serveFiber(fiberlimit.New(m, fiberlimit.Config{OnDeny: func(c *fiber.Ctx, d httplimit.Denial) error {
+		return c.SendStatus(d.Status)
+	}}))
 }
 
 func fiberFixed(s Setup) (func() Serve, error) { return fiberRival(s, fibermiddleware.FixedWindow{}) }

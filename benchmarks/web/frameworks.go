@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/gin-gonic/gin"
+	"github.com/httplimit/httplimit"
 	echolimit "github.com/httplimit/httplimit/adapters/echo"
 	ginlimit "github.com/httplimit/httplimit/adapters/gin"
 	"github.com/labstack/echo/v4"
@@ -41,6 +42,14 @@ func echoBare(Setup) (func() Serve, error) { return serveEcho(), nil }
 func echoOwn(s Setup) (func() Serve, error) {
 	m, err := own(s)
 	return serveEcho(echolimit.New(m)), err
+}
+
+// echoOwnAlike refuses with the error that Echo's own middleware refuses with.
+func echoOwnAlike(s Setup) (func() Serve, error) {
+	m, err := own(s)
+	return serveEcho(echolimit.New(m, echolimit.Config{OnDeny: func(echo.Context, httplimit.Denial) error {
+		return &echo.HTTPError{Code: echomiddleware.ErrRateLimitExceeded.Code, Message: echomiddleware.ErrRateLimitExceeded.Message}
+	}})), err
 }
 
 // echoRival tells clients nothing of their limits: Echo's own middleware writes no such fields.
