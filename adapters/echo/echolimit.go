@@ -84,7 +84,7 @@ func serveCounted(next echo.HandlerFunc, c echo.Context, o *httplimit.Outcome) e
 	status, returned := 0, false
 	defer func() {
 		switch {
-		case up != nil && up.settled:
+		case up != nil && up.settled.Swap(true):
 		case returned:
 			o.Settle(status)
 		case c.Response().Committed:

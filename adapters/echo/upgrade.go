@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"net"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/httplimit/httplimit"
 )
@@ -12,13 +13,12 @@ import (
 type upgrade struct {
 	http.ResponseWriter
 	outcome *httplimit.Outcome
-	settled bool
+	settled atomic.Bool // also where the handler returned: layers around it may take over later, when the Outcome is gone
 }
 
 func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(u.ResponseWriter).Hijack()
-	if err == nil && !u.settled {
-		u.settled = true
+	if err == nil && !u.settled.Swap(true) {
 		u.outcome.Settle(http.StatusSwitchingProtocols)
 	}
 	return conn, rw, err

@@ -92,7 +92,7 @@ func serveCounted(c *gin.Context, o *httplimit.Outcome) {
 	status, returned := 0, false
 	defer func() {
 		switch {
-		case up != nil && up.settled:
+		case up != nil && up.settled.Swap(true):
 		case returned:
 			o.Settle(status)
 		case c.Writer.Written():

@@ -157,6 +157,39 @@ func TestHijackSettlesAtOnce(t *testing.T) {
 	}
 }
 
+// Whoever takes the connection over when the handler has returned must not settle what is another request's by then.
+func TestHijackAfterTheHandlerSettlesNobodyElse(t *testing.T) {
+	statuses := make(chan int, 3)
+	m := limit(t, nil, httplimit.Rule{Name: "ws", CountStatus: func(s int) bool { statuses <- s; return true }})
+	engine := newEngine()
+	engine.Use(func(c *gin.Context) {
+		c.Next()
+		defer close(statuses)
+		another := m.Check(httplimit.HTTPRequest(httptest.NewRequest(http.MethodGet, "/", nil)))
+		conn, _, err := c.Writer.Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		another.Settle(http.StatusTeapot)
+	})
+	engine.GET("/", ginlimit.New(m), func(c *gin.Context) { c.Status(http.StatusForbidden) })
+	conn, err := net.Dial("tcp", strings.TrimPrefix(serve(t, engine), "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+	var got []int
+	for status := range statuses {
+		got = append(got, status)
+	}
+	if want := []int{http.StatusForbidden, http.StatusTeapot}; !slices.Equal(got, want) {
+		t.Errorf("settled with %v, want %v", got, want)
+	}
+}
+
 func TestUpgradeWriterStillFlushes(t *testing.T) {
 	engine := newEngine()
 	engine.GET("/", ginlimit.New(limit(t, nil, httplimit.Rule{Name: "r"})), func(c *gin.Context) {

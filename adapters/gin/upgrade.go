@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"net"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/gin-gonic/gin"
 	"github.com/httplimit/httplimit"
@@ -13,13 +14,12 @@ import (
 type upgrade struct {
 	gin.ResponseWriter
 	outcome *httplimit.Outcome
-	settled bool
+	settled atomic.Bool // also where the handler returned: layers around it may take over later, when the Outcome is gone
 }
 
 func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := u.ResponseWriter.Hijack()
-	if err == nil && !u.settled {
-		u.settled = true
+	if err == nil && !u.settled.Swap(true) {
 		u.outcome.Settle(http.StatusSwitchingProtocols)
 	}
 	return conn, rw, err
