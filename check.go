@@ -53,7 +53,7 @@ func (m *Middleware) Check(r Request) *Outcome {
 
 // CheckHTTP is Check for frameworks that stand on net/http: r is the request and route the pattern that they matched it
 // with. A KeyFunc, When, Cost or LimitFunc is called with a copy of r whose context has value under key; it is made only
-// for those.
+// for those. value must not be nil.
 func (m *Middleware) CheckHTTP(r *http.Request, route string, key, value any) *Outcome {
 	o := outcomes.Get().(*Outcome)
 	h := &o.request
@@ -133,10 +133,10 @@ func (o *Outcome) judged(taken bool) {
 		if !o.charges[i].Allowed {
 			it.rule.refused(o.charges[i].RetryAfter, o.m.journal)
 		}
-		if o.charges[i].Cached {
-			it.source = FromCache
-		}
-		if o.charges[i].At%laterLooks == 0 {
+		switch {
+		case o.charges[i].Cached:
+			it.source = FromCache // its At is that of an earlier refusal, or 0
+		case o.charges[i].At%laterLooks == 0:
 			it.rule.keys.warnings.lookAgain()
 		}
 	}

@@ -115,8 +115,8 @@ func (o *Outcome) stand(refused bool) {
 	if style == NoHeaders {
 		return
 	}
-	whole, any := o.list()
-	if !any {
+	whole, some := o.list()
+	if !some {
 		return
 	}
 	if style&RateLimitFields != 0 {
@@ -127,19 +127,19 @@ func (o *Outcome) stand(refused bool) {
 	}
 }
 
-// list marks the rules that the fields tell of. whole says that these are all that clients may know of, each with its
-// own Limit.
-func (o *Outcome) list() (whole, any bool) {
+// list marks the rules that the fields tell of, and whether there are some. whole says that these are all that clients
+// may know of, each with its own Limit.
+func (o *Outcome) list() (whole, some bool) {
 	whole = len(o.items) == len(o.s.rules)
 	for i := range o.items {
 		it := &o.items[i]
 		it.listed = it.rule.visible() && it.source != FromNone
-		any = any || it.listed
+		some = some || it.listed
 		if it.rule.LimitFunc != nil || it.source != FromStore {
 			whole = whole && it.source != FromNone && *o.limit(i) == it.rule.Limit
 		}
 	}
-	return whole, any
+	return whole, some
 }
 
 // structured writes drafts 08 to 11: all policies, and where the client stands in each; after a refusal only in
@@ -157,9 +157,7 @@ func (o *Outcome) structured(whole, refused bool) {
 		if !it.listed || refused && !o.violated(i) {
 			continue
 		}
-		if more {
-			b = append(b, ", "...)
-		}
+		b = separate(b, more)
 		more = true
 		b = appendCount(append(b, it.rule.member...), o.remaining(i))
 		b = w.appendTime(append(b, ";t="...), seconds(o.reset(i)))

@@ -2,6 +2,7 @@ package httplimit
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
@@ -31,7 +32,7 @@ func (o *Outcome) Problem() []byte {
 	o.verdicts = d.Rules
 	from := len(o.wire.text)
 	o.wire.text = d.appendProblem(o.wire.text)
-	return o.wire.text[from:]
+	return slices.Clip(o.wire.text[from:])
 }
 
 // violated tells whether a rule refused the request.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
@@ -100,7 +101,7 @@ func (r Rule) compile(field string, cfg Config, s *settings, f *faults) rule {
 	if !r.Private {
 		refusal.Rules = []Verdict{{Rule: r.Name}}
 	}
-	c.problem = refusal.appendProblem(nil)
+	c.problem = slices.Clip(refusal.appendProblem(nil)) // many answers at once are made from it
 	if r.Shadow {
 		c.mode = limiter.Observe
 	}

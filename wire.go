@@ -114,13 +114,13 @@ func (w *wire) all(policy string) iter.Seq2[string, string] {
 func (w *wire) each(policy string, set func(name string, value []byte, adds bool)) {
 	for i := range w.fields {
 		f := &w.fields[i]
-		value := w.text[max(f.from, 0):f.to]
-		if f.from < 0 {
-			from := len(w.text)
+		from, to := f.from, f.to
+		if from < 0 {
+			from = int32(len(w.text))
 			w.text = append(w.text, f.value("", policy)...)
-			value = w.text[from:]
+			to = int32(len(w.text))
 		}
-		set(fieldNames[f.name], value, f.name.adds())
+		set(fieldNames[f.name], w.text[from:to:to], f.name.adds()) // what is appended to it must not reach the next value
 	}
 }
 
