@@ -44,7 +44,7 @@ func peer(c *fiber.Ctx) (at netip.AddrPort, other string) {
 func (r request) Values(name string) []string {
 	header := &r.c.Request().Header
 	if !plain(header, r.c.App().Config().DisableHeaderNormalizing) {
-		return r.HTTP().Header.Values(name)
+		return fields(header).Values(name)
 	}
 	lines := header.PeekAll(name)
 	if len(lines) == 0 {
