@@ -77,7 +77,7 @@ func (p *draftPool) take() *keyDraft {
 
 // give takes a draft back and drops what it holds of the request.
 func (p *draftPool) give(d *keyDraft) {
-	clear(d.items)
+	clear(d.items[:cap(d.items)]) // a FirstOf that fell back leaves what it found behind their end
 	d.items = d.items[:0]
 	clear(d.message)
 	d.message = d.message[:0]
