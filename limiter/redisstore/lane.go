@@ -15,7 +15,7 @@ const (
 	// larger ones save little more.
 	maxKeys = 128
 
-	// maxTrips is how many trips may be under way to one server. More than one only helps while one is slow.
+	// maxTrips is how many trips may be under way to one server. More than two only help while one is slow.
 	maxTrips = 4
 
 	// worthTrip is how many callers make a second trip start while the first is under way, so that the server decides

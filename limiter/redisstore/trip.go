@@ -55,15 +55,20 @@ func (l *lane) lead(ctx context.Context, t *trip) {
 		}
 		t.permit = permit
 	}
-	arrange(t.batches)
 	start := t.batches[0].start
 	for _, b := range t.batches {
 		start = min(start, b.start)
 	}
-	t.deadline = time.Now().Add(start + l.timeout - now)
+	ends := start + l.timeout
+	if ends <= now { // sent, it would spend for callers who get an error
+		l.finish(t, nil, l.tooLate(), storekit.Undecided)
+		return
+	}
+	arrange(t.batches)
+	t.deadline = time.Now().Add(ends - now)
 	l.mu.Lock()
-	t.ends = start + l.timeout
-	l.rouse(t.ends)
+	t.ends = ends
+	l.rouse(ends)
 	l.mu.Unlock()
 	if l.inline {
 		l.carry(t)
