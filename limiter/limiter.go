@@ -130,7 +130,8 @@ func (l *Limiter) borrow(key string, cost int64, mode Mode) *[]Charge {
 	for i := range *charges {
 		// Field by field: to write and clear whole charges takes 17 ns more.
 		c := &(*charges)[i]
-		c.Scope, c.Key, c.Limit, c.Cost, c.Mode, c.At = l.scope, key, l.limits[i], cost, mode, 0
+		c.Scope, c.Key, c.Limit, c.Cost, c.Mode = l.scope, key, l.limits[i], cost, mode
+		c.State, c.Decision, c.Cached = State{}, Decision{}, false
 	}
 	return charges
 }

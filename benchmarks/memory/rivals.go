@@ -62,7 +62,7 @@ func throttledGCRA(limit int64, window time.Duration, keys int) (func() Take, er
 	if err != nil {
 		return nil, err
 	}
-	l.SetMaxCASAttemptsLimit(1000) // with its own 10 it fails when several goroutines ask for one key
+	l.SetMaxCASAttemptsLimit(1_000_000) // with its own 10 it fails when several goroutines ask for one key
 	return shared(func(key string) (bool, error) {
 		limited, _, err := l.RateLimitCtx(context.Background(), key, 1)
 		return !limited, err

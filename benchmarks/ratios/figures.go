@@ -26,6 +26,9 @@ func (f figures) read(r io.Reader) error {
 		if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") {
 			continue
 		}
+		if _, err := strconv.Atoi(fields[1]); err != nil {
+			continue // a benchmark that failed has no number of operations
+		}
 		name := parseName(fields[0])
 		for i := 2; i+1 < len(fields); i += 2 {
 			value, err := strconv.ParseFloat(fields[i], 64)

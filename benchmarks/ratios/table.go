@@ -169,7 +169,7 @@ func (t table) writeRow(out io.Writer, load string, list []entry) {
 			continue
 		}
 		other := e.limiter + " " + number(e.value)
-		if at >= 0 && t.rival(e.limiter) {
+		if at >= 0 && t.rival(e.limiter) && t.ratio(list[at].value, e.value) != "" {
 			other += " (" + t.ratio(list[at].value, e.value) + ")"
 		}
 		others = append(others, other)

@@ -14,6 +14,7 @@ BenchmarkWeb/key=address/limiter=httplimit    	 2000	400 ns/op	 2 allocs/op
 BenchmarkWeb/key=address/limiter=slow         	 2000	610 ns/op	 9 allocs/op
 BenchmarkWeb/key=address/limiter=good         	 2000	210 ns/op	 0 allocs/op
 BenchmarkWeb/key=address/limiter=good-2       	 2000	 90 ns/op	 0 allocs/op
+BenchmarkWeb/key=address/limiter=slow-2       	--- FAIL: BenchmarkWeb/key=address/limiter=slow-2
 BenchmarkRemote/callers=1/limiter=evalsha-2   	 2000	 60 decisions/s
 BenchmarkRemote/callers=1/limiter=httplimit-2 	 2000	 50 decisions/s
 BenchmarkRemote/callers=1/limiter=other-2     	 2000	 40 decisions/s

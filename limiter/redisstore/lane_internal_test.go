@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
+	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -326,6 +327,33 @@ func TestCallerLeavesAtOnce(t *testing.T) {
 		wg.Wait()
 		if got, want := b.sent(), []int{1}; !slices.Equal(got, want) {
 			t.Errorf("batches in each trip: got %v, want %v: who left before the trip spends nothing", got, want)
+		}
+		b.idle(t)
+	})
+}
+
+// A leader is in the midst of the call when its context ends. What it can do is to give the call its own deadline.
+func TestLeaderHasItsOwnDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(true, func(ctx context.Context, _ int) error {
+			deadline, _ := ctx.Deadline()
+			time.Sleep(time.Until(deadline)) // as one does who reads from a server that does not answer
+			return os.ErrDeadlineExceeded
+		})
+		b.breaker = storekit.NewBreaker(testTimeout)
+		for range 50 {
+			ctx, cancel := context.WithTimeout(t.Context(), testTimeout/10)
+			start := b.clock.Now()
+			if err := b.ask(ctx, "hurried"); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v, want the end of the caller's time", err)
+			}
+			if got := b.clock.Now() - start; got != testTimeout/10 {
+				t.Errorf("held for %v, want %v", got, testTimeout/10)
+			}
+			cancel()
+		}
+		if b.breaker.Open() {
+			t.Error("the breaker is open, though nobody waited for the server")
 		}
 		b.idle(t)
 	})

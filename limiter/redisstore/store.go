@@ -25,6 +25,9 @@ type Store struct {
 // Take implements [limiter.Store]. An error wraps a [storekit.UnavailableError] while the server is known to be down,
 // and [context.DeadlineExceeded] if it did not answer within Config.Timeout.
 //
+// Who waits for the trip of another caller leaves it when ctx ends. Who makes one keeps to the deadline of ctx, and learns
+// that ctx was cancelled when the server has answered: the units are spent by then.
+//
 // On a Cluster different keys lie in different slots. Charges of one key are decided in one step. Those of several are
 // judged first and spent then, key after key; where another caller takes the last unit in between, what was spent is
 // given back, and others may be refused meanwhile. It costs three trips for two keys.

@@ -19,7 +19,8 @@ type trip struct {
 	batches         []*batch
 	began           time.Duration
 	ends            time.Duration // when its time is over; 0 while nobody leads it
-	deadline        time.Time     // the same
+	deadline        time.Time     // the same, or the sooner one of its only caller
+	hurried         bool          // it is that of its only caller
 	permit          storekit.Permit
 	permitted       bool          // permit is set
 	done            chan struct{} // closed when the callers have their outcomes
@@ -66,6 +67,9 @@ func (l *lane) lead(ctx context.Context, t *trip) {
 	}
 	arrange(t.batches)
 	t.deadline = time.Now().Add(ends - now)
+	if own, ok := ctx.Deadline(); ok && l.inline && len(t.batches) == 1 && own.Before(t.deadline) {
+		t.deadline, t.hurried = own, true // who leads in his own goroutine can leave in no other way
+	}
 	l.mu.Lock()
 	t.ends = ends
 	l.rouse(ends)
@@ -86,8 +90,12 @@ func (l *lane) carry(t *trip) {
 			err = fmt.Errorf("redisstore: the client panicked: %v", p)
 		}
 		how := judge(outcomes)
-		if how == storekit.Failed && err == nil && l.clock.Now() >= t.ends {
+		switch {
+		case how != storekit.Failed || err != nil:
+		case l.clock.Now() >= t.ends:
 			err = l.tooLate()
+		case t.hurried && !time.Now().Before(t.deadline):
+			err, how = context.DeadlineExceeded, storekit.Undecided // nothing is known of the server
 		}
 		l.finish(t, outcomes, err, how)
 	}()
