@@ -22,7 +22,7 @@ func memcachedSubjects() []subject {
 
 // answerTime is for one command; a decision has four times that. It is short, as a store reads the previous window again
 // and again until that has passed since it ended.
-const answerTime = time.Second / 2
+const answerTime = time.Second / 4
 
 func newMemcache(addr string) *memcache.Client {
 	client := memcache.New(addr)

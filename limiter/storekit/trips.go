@@ -40,10 +40,10 @@ func NewTrips(most int) *Trips {
 //
 // When ctx or the time ended, trip may still be running: it must touch nothing then that belongs to the caller.
 func (t *Trips) Run(ctx context.Context, timeout time.Duration, trip func(context.Context) error) error {
-	limited, cancel, err := t.begin(ctx, timeout)
-	if err != nil {
+	if err := t.begin(ctx); err != nil {
 		return err
 	}
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	done := make(chan error, 1)
 	go func() {
 		defer cancel()
@@ -72,25 +72,24 @@ func (t *Trips) Run(ctx context.Context, timeout time.Duration, trip func(contex
 // RunDirect is [Trips.Run] in the caller's goroutine. It saves the handing over and back, some 3 µs where processors
 // are idle, and is for trips that return when their context ends: nothing else ends them.
 func (t *Trips) RunDirect(ctx context.Context, timeout time.Duration, trip func(context.Context) error) error {
-	limited, cancel, err := t.begin(ctx, timeout)
-	if err != nil {
+	if err := t.begin(ctx); err != nil {
 		return err
 	}
-	defer cancel()
+	limited := &deadline{Context: ctx, at: time.Now().Add(timeout)}
+	defer limited.end(context.Canceled)
 	return t.call(limited, trip)
 }
 
-// begin counts a trip and makes its context. Without an error, call must follow.
-func (t *Trips) begin(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc, error) {
+// begin counts a trip. Without an error, call must follow.
+func (t *Trips) begin(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
-		return nil, nil, err
+		return err
 	}
 	if t.underWay.Add(1) > t.most {
 		t.underWay.Add(-1)
-		return nil, nil, &UnavailableError{Err: ErrBusy}
+		return &UnavailableError{Err: ErrBusy}
 	}
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
-	return limited, cancel, nil
+	return nil
 }
 
 // call turns a panic into an error: in a goroutine that nobody else owns it would end the process.

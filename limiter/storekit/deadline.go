@@ -1,0 +1,64 @@
+package storekit
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// deadline is a context of its parent's values that ends at a moment and not with its parent. Unlike that of package
+// context it sets a timer only when somebody waits for its end: clients mostly ask for the moment, and a timer that is
+// set and stopped takes 0.4 µs, of the 18 that a decision in memcached takes.
+type deadline struct {
+	context.Context
+	at time.Time
+
+	mu    sync.Mutex
+	done  chan struct{} // nil until somebody waits
+	timer *time.Timer
+	err   error // once it has ended
+}
+
+func (d *deadline) Deadline() (time.Time, bool) { return d.at, true }
+
+func (d *deadline) Done() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.done == nil {
+		d.done = make(chan struct{})
+		if d.ended() != nil {
+			close(d.done)
+		} else {
+			d.timer = time.AfterFunc(time.Until(d.at), func() { d.end(context.DeadlineExceeded) })
+		}
+	}
+	return d.done
+}
+
+func (d *deadline) Err() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.ended()
+}
+
+// ended tells how it has ended, if it has. Where somebody waits the timer says so, that all see it at once.
+func (d *deadline) ended() error {
+	if d.err == nil && d.timer == nil && !time.Now().Before(d.at) {
+		d.err = context.DeadlineExceeded
+	}
+	return d.err
+}
+
+// end ends it, unless it has ended.
+func (d *deadline) end(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ended() != nil {
+		return
+	}
+	d.err = err
+	if d.timer != nil {
+		d.timer.Stop()
+		close(d.done)
+	}
+}
