@@ -36,7 +36,7 @@ func TestContextOfADirectTrip(t *testing.T) {
 					if waits {
 						<-ctx.Done()
 					}
-					time.Sleep(1)
+					time.Sleep(time.Nanosecond)
 					return ctx.Err()
 				})
 				if err != context.DeadlineExceeded {
