@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// maxKeys bounds a trip. A script of 128 keys takes the server some 100 µs, in which it serves nobody else, and
+	// maxKeys bounds a trip. A script of 128 keys takes the server some 200 µs, in which it serves nobody else, and
 	// larger ones save little more.
 	maxKeys = 128
 
@@ -22,7 +22,7 @@ const (
 	// while this side writes and reads.
 	worthTrip = 32
 
-	// maxWaiting is how many callers may wait for one server; 10,000 are served within some 20 ms.
+	// maxWaiting is how many callers may wait for one server; 10,000 are served within some 30 ms.
 	maxWaiting = 16_384
 
 	// A trip is late after this many usual ones, and not before the shortest: less is the noise of a busy machine.
@@ -39,7 +39,8 @@ const (
 
 // lane brings batches to one server, many in one trip where many callers come at once, and has no goroutine for it.
 // A caller that finds the lane free leads a trip of its own at once. Those who come meanwhile wait; when the trip
-// ends, or is late, the first of them leads the next and takes all the others along.
+// ends, or is late, the first of them leads the next and takes all the others along. Where worthTrip of them have come
+// the last does so at once, beside the trip under way.
 type lane struct {
 	send    func(context.Context, []*batch) []outcome
 	clock   *storekit.Clock
@@ -107,8 +108,8 @@ func (l *lane) probe(b *batch) (*trip, error) {
 	return l.begin(&trip{batches: []*batch{b}, permit: permit, permitted: true}), nil
 }
 
-// free tells whether a trip may start now: always the first; others when all under way are late, or when trips take
-// so long that whoever waited for one and then made another would run out of time.
+// free tells whether a trip may start now: always the first; the second when enough wait; others when all under way are
+// late, or when trips take so long that whoever waited for one and then made another would run out of time.
 func (l *lane) free(now time.Duration) bool {
 	if len(l.trips) == 0 {
 		return true
