@@ -81,7 +81,7 @@ func (o *Outcome) check(m *Middleware, r Request) {
 			if it.rule != rule {
 				it.rule = rule
 			}
-			it.source, it.spent = FromStore, false
+			it.source, it.spent = SourceStore, false
 		}
 	}
 	if len(o.items) == 0 {
@@ -135,7 +135,7 @@ func (o *Outcome) judged(taken bool) {
 		}
 		switch {
 		case o.charges[i].Cached:
-			it.source = FromCache // its At is that of an earlier refusal, or 0
+			it.source = SourceCache // its At is that of an earlier refusal, or 0
 		case o.charges[i].At%laterLooks == 0:
 			it.rule.keys.warnings.lookAgain()
 		}
@@ -157,7 +157,7 @@ func (o *Outcome) ownKeys() {
 
 // limit is the limit that holds for a rule.
 func (o *Outcome) limit(i int) *limiter.Limit {
-	if it := &o.items[i]; it.source == FromLocal {
+	if it := &o.items[i]; it.source == SourceLocal {
 		return &it.whole
 	}
 	return &o.charges[i].Limit
@@ -166,7 +166,7 @@ func (o *Outcome) limit(i int) *limiter.Limit {
 // Exposes tells whether Context is another one than the request's, so that the handler has to be given it.
 func (o *Outcome) Exposes() bool { return o.ledger != nil }
 
-// Context returns the context for the handler. With Config.Expose it carries what [From] and [Spend] need, also after
+// Context returns the context for the handler. With Config.Expose it carries what [Verdicts] and [Spend] need, also after
 // Settle; else it is the request's, see [Outcome.Exposes].
 func (o *Outcome) Context() context.Context {
 	if o.ledger == nil {

@@ -36,7 +36,7 @@ type Config struct {
 	// it is called; the status (d.Status) and the body are its work. It is used by [Middleware.Handler]; adapters
 	// have their own.
 	OnDeny func(w http.ResponseWriter, r *http.Request, d Denial)
-	// Expose lets handlers read the decisions with [From] and add to them with [Spend]. It costs a copy of
+	// Expose lets handlers read the decisions with [Verdicts] and add to them with [Spend]. It costs a copy of
 	// each request.
 	Expose bool
 	// CountPreflight counts CORS preflights as well. They carry no credentials, and refusing one blocks the

@@ -38,9 +38,9 @@ func newLedger(o *Outcome) *ledger {
 	return l
 }
 
-// From returns what the rules said of the request with this context: those of every Middleware with Config.Expose that
+// Verdicts returns what the rules said of the request with this context: those of every Middleware with Config.Expose that
 // it passed, outermost first. What was added with [Spend] is in it. Nil where there is none.
-func From(ctx context.Context) []Verdict {
+func Verdicts(ctx context.Context) []Verdict {
 	l, _ := ctx.Value(ledgerKey{}).(*ledger)
 	return l.verdicts()
 }
@@ -90,7 +90,7 @@ func (l *ledger) spend(ctx context.Context, i int, n int64) error {
 	n = min(n, limiter.MaxCount)
 	charge.Cost, charge.Mode, charge.State = n, limiter.Force, limiter.State{}
 	store := l.s.store
-	if e.source == FromLocal {
+	if e.source == SourceLocal {
 		store = l.m.local()
 	}
 	batch := []limiter.Charge{charge}

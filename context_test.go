@@ -22,7 +22,7 @@ func TestFromListsAllMiddlewares(t *testing.T) {
 	}})
 	var got []httplimit.Verdict
 	outer.Handler(inner.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		got = httplimit.From(r.Context())
+		got = httplimit.Verdicts(r.Context())
 	}))).ServeHTTP(httptest.NewRecorder(), get())
 	if len(got) != 3 {
 		t.Fatalf("got %d verdicts, want 3: %+v", len(got), got)
@@ -36,7 +36,7 @@ func TestFromListsAllMiddlewares(t *testing.T) {
 			t.Errorf("verdict %d: got %+v, want %+v", i, v, want)
 		}
 	}
-	if got := httplimit.From(context.Background()); got != nil {
+	if got := httplimit.Verdicts(context.Background()); got != nil {
 		t.Errorf("From without a middleware: got %v, want nil", got)
 	}
 }
@@ -45,7 +45,7 @@ func TestFromNeedsExpose(t *testing.T) {
 	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerDay(5))}})
 	r := get()
 	m.Handler(http.HandlerFunc(func(_ http.ResponseWriter, got *http.Request) {
-		if got != r || httplimit.From(got.Context()) != nil {
+		if got != r || httplimit.Verdicts(got.Context()) != nil {
 			t.Error("the request was copied without Expose")
 		}
 		if err := httplimit.Spend(got.Context(), "ip", 1); err == nil || !strings.Contains(err.Error(), "Expose") {
@@ -66,7 +66,7 @@ func TestSpendIsExactUnderConcurrency(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if got := httplimit.From(r.Context())[0].Cost; got != 101 {
+		if got := httplimit.Verdicts(r.Context())[0].Cost; got != 101 {
 			t.Errorf("cost of the request: got %d, want 1 + 4 x 25", got)
 		}
 	}))
@@ -151,7 +151,7 @@ func TestSpendSaturates(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if got := httplimit.From(r.Context())[0].Cost; got != limiter.MaxCount {
+		if got := httplimit.Verdicts(r.Context())[0].Cost; got != limiter.MaxCount {
 			t.Errorf("cost: got %d, want %d", got, int64(limiter.MaxCount))
 		}
 	})).ServeHTTP(httptest.NewRecorder(), get())

@@ -27,7 +27,7 @@ func (m *Middleware) Allow(ctx context.Context, rule string, parts ...string) (V
 
 // Peek tells what [Middleware.Allow] would answer and spends nothing.
 func (m *Middleware) Peek(ctx context.Context, rule string, parts ...string) (Verdict, error) {
-	v, r, err := m.direct(ctx, rule, parts, limiter.Look)
+	v, r, err := m.direct(ctx, rule, parts, limiter.Peek)
 	if err == nil && r.Shadow {
 		v.Allowed = true
 	}
@@ -60,7 +60,7 @@ func (m *Middleware) direct(ctx context.Context, rule string, parts []string, mo
 	limit := c.Limit
 	c.Cost, c.Mode = 1, mode
 	if r.Shadow && mode == limiter.Enforce {
-		c.Mode = limiter.Observe
+		c.Mode = limiter.Shadow
 	}
 	if err := m.takeDirect(ctx, s, r, &c); err != nil {
 		return Verdict{}, nil, fmt.Errorf("httplimit: rule %q: %w", rule, err)

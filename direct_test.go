@@ -30,8 +30,8 @@ func TestModesOfDirectCalls(t *testing.T) {
 		shadow      bool
 		allow, peek limiter.Mode
 	}{
-		"a rule in force": {false, limiter.Enforce, limiter.Look},
-		"a rule on trial": {true, limiter.Observe, limiter.Look},
+		"a rule in force": {false, limiter.Enforce, limiter.Peek},
+		"a rule on trial": {true, limiter.Shadow, limiter.Peek},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 )
 
 // A handler tells in its own words where the client stands.
-func ExampleFrom() {
+func ExampleVerdicts() {
 	m, err := httplimit.New(httplimit.Config{
 		Expose: true,
 		Rules:  []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(10)}},
@@ -23,7 +23,7 @@ func ExampleFrom() {
 		log.Fatal(err)
 	}
 	h := m.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for _, v := range httplimit.From(r.Context()) {
+		for _, v := range httplimit.Verdicts(r.Context()) {
 			fmt.Fprintf(w, "%d of %v left", v.Remaining, v.Limit)
 		}
 	}))
@@ -45,7 +45,7 @@ func ExampleSpend() {
 		if err := httplimit.Spend(r.Context(), "rows", rows); err != nil {
 			log.Print(err)
 		}
-		fmt.Println("spent", httplimit.From(r.Context())[0].Cost)
+		fmt.Println("spent", httplimit.Verdicts(r.Context())[0].Cost)
 	}))
 	fmt.Println(visit(h, "/").Code)
 	fmt.Println(visit(h, "/").Code)

@@ -106,7 +106,7 @@ func (o *Outcome) undecided(err error) {
 	for i := range o.items {
 		r := o.items[i].rule
 		r.state.health.failed(o.m.journal, r, err)
-		o.items[i].source = FromNone
+		o.items[i].source = SourceNone
 		o.charges[i].Decision = limiter.Decision{Allowed: true}
 		switch {
 		case r.closes():
@@ -148,7 +148,7 @@ func (o *Outcome) countLocally(which []int) {
 	}
 	for j, i := range which {
 		it := &o.items[i]
-		it.source, it.whole, it.spent = FromLocal, o.charges[i].Limit, taken && batch[j].Allowed
+		it.source, it.whole, it.spent = SourceLocal, o.charges[i].Limit, taken && batch[j].Allowed
 		o.charges[i] = batch[j]
 	}
 	if !taken {
@@ -185,7 +185,7 @@ func (m *Middleware) takeDirect(ctx context.Context, s *settings, r *rule, c *li
 		return err
 	}
 	*c = batch[0]
-	if s.observer != nil && c.Mode != limiter.Look {
+	if s.observer != nil && c.Mode != limiter.Peek {
 		seen.see(r, c, err != nil)
 		s.observer.Observe(seen)
 	}
@@ -195,18 +195,18 @@ func (m *Middleware) takeDirect(ctx context.Context, s *settings, r *rule, c *li
 // directFallback applies the rule's policy to a batch of one after the store returned an error.
 func (m *Middleware) directFallback(ctx context.Context, s *settings, r *rule, batch []limiter.Charge, err error) (Source, error) {
 	if ctx.Err() != nil {
-		return FromNone, ctx.Err()
+		return SourceNone, ctx.Err()
 	}
 	r.state.health.failed(m.journal, r, err)
 	c := &batch[0]
 	c.Decision = limiter.Decision{Allowed: true}
 	switch {
 	case r.closes():
-		return FromNone, err
+		return SourceNone, err
 	case r.Failure != FailLocal:
-		return FromNone, nil
+		return SourceNone, nil
 	}
 	c.Limit = share(c.Limit, c.Cost, s.instances)
 	_, err = m.local().Take(ctx, batch)
-	return FromLocal, err
+	return SourceLocal, err
 }

@@ -133,10 +133,10 @@ func (o *Outcome) list() (whole, some bool) {
 	whole = len(o.items) == len(o.s.rules)
 	for i := range o.items {
 		it := &o.items[i]
-		it.listed = it.rule.visible() && it.source != FromNone
+		it.listed = it.rule.visible() && it.source != SourceNone
 		some = some || it.listed
-		if it.rule.LimitFunc != nil || it.source != FromStore {
-			whole = whole && it.source != FromNone && *o.limit(i) == it.rule.Limit
+		if it.rule.LimitFunc != nil || it.source != SourceStore {
+			whole = whole && it.source != SourceNone && *o.limit(i) == it.rule.Limit
 		}
 	}
 	return whole, some

@@ -167,7 +167,7 @@ func TestChargeIsWhatTheRuleSays(t *testing.T) {
 	want := []limiter.Charge{
 		{Scope: "shop/plain", Limit: limiter.PerMinute(5), Cost: 1},
 		{Scope: "shop/plan", Limit: pro, Cost: 7},
-		{Scope: "shop/trial", Limit: limiter.PerMinute(5), Cost: 1, Mode: limiter.Observe},
+		{Scope: "shop/trial", Limit: limiter.PerMinute(5), Cost: 1, Mode: limiter.Shadow},
 		{Scope: "shop/odd", Limit: limiter.PerMinute(5), Cost: 1},
 	}
 	got := store.charges()

@@ -29,11 +29,11 @@ type Observation struct {
 type Result uint8
 
 const (
-	Allowed       Result = iota // by this rule; another one may have refused the request
-	Refused                     // 429
-	ShadowRefused               // would have been refused were the rule not on trial
-	Open                        // passed by this rule undecided, the store being away; another one may have answered 503
-	Closed                      // 503: the store was away, the policy is FailClosed
+	ResultAllowed       Result = iota // by this rule; another one may have refused the request
+	ResultRefused                     // 429
+	ResultShadowRefused               // would have been refused were the rule not on trial
+	ResultOpen                        // passed by this rule undecided, the store being away; another one may have answered 503
+	ResultClosed                      // 503: the store was away, the policy is FailClosed
 )
 
 // String returns a name that is fit for a metric's label.
@@ -44,16 +44,16 @@ func (r Result) String() string {
 // see fills in the Result.
 func (o *Observation) see(r *rule, c *limiter.Charge, unavailable bool) {
 	switch {
-	case o.Source == FromNone && unavailable && r.closes():
-		o.Result = Closed
-	case o.Source == FromNone:
-		o.Result = Open
+	case o.Source == SourceNone && unavailable && r.closes():
+		o.Result = ResultClosed
+	case o.Source == SourceNone:
+		o.Result = ResultOpen
 	case c.Allowed:
-		o.Result = Allowed
+		o.Result = ResultAllowed
 	case r.Shadow:
-		o.Result = ShadowRefused
+		o.Result = ResultShadowRefused
 	default:
-		o.Result = Refused
+		o.Result = ResultRefused
 	}
 }
 
@@ -61,10 +61,10 @@ func (o *Observation) see(r *rule, c *limiter.Charge, unavailable bool) {
 type Source uint8
 
 const (
-	FromStore Source = iota // the store
-	FromCache               // the store's deny cache, without a trip
-	FromLocal               // this process, by FailLocal
-	FromNone                // nobody: Result is Open or Closed
+	SourceStore Source = iota // the store
+	SourceCache               // the store's deny cache, without a trip
+	SourceLocal               // this process, by FailLocal
+	SourceNone                // nobody: Result is ResultOpen or ResultClosed
 )
 
 // String returns a name that is fit for a metric's label.

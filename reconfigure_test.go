@@ -62,7 +62,7 @@ func TestReconfigureUnderLoad(t *testing.T) {
 	var served atomic.Int64
 	handler := m.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		served.Add(1)
-		v := httplimit.From(r.Context())
+		v := httplimit.Verdicts(r.Context())
 		if len(v) != 3 || v[0].Rule[1:] != v[2].Rule[1:] || v[0].Limit != v[1].Limit || v[1].Limit != v[2].Limit {
 			t.Errorf("half a configuration: %+v", v)
 		}

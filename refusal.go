@@ -37,7 +37,7 @@ func (o *Outcome) Problem() []byte {
 
 // violated tells whether a rule refused the request.
 func (o *Outcome) violated(i int) bool {
-	return o.status == http.StatusTooManyRequests && o.items[i].source != FromNone &&
+	return o.status == http.StatusTooManyRequests && o.items[i].source != SourceNone &&
 		o.charges[i].Mode == limiter.Enforce && !o.charges[i].Allowed
 }
 

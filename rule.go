@@ -103,7 +103,7 @@ func (r Rule) compile(field string, cfg Config, s *settings, f *faults) rule {
 	}
 	c.problem = slices.Clip(refusal.appendProblem(nil)) // many answers at once are made from it
 	if r.Shadow {
-		c.mode = limiter.Observe
+		c.mode = limiter.Shadow
 	}
 	return c
 }

@@ -80,7 +80,7 @@ func (o *Outcome) giveBack(status int) {
 		if it.spent {
 			back = append(back, o.charges[i])
 		}
-		if it.source == FromLocal {
+		if it.source == SourceLocal {
 			local = append(local, back...)
 		} else {
 			stored = append(stored, back...)

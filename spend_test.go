@@ -42,7 +42,7 @@ func TestSpendIsAChargeOfItsOwn(t *testing.T) {
 	if want := (limiter.Charge{Scope: "/ip", Key: "192.0.2.1", Limit: limiter.PerDay(10), Cost: 3, Mode: limiter.Force}); asked[2] != want {
 		t.Errorf("charge of Spend:\n got %+v\nwant %+v", asked[2], want)
 	}
-	other, spent := httplimit.From(ctx)[0], httplimit.From(ctx)[1]
+	other, spent := httplimit.Verdicts(ctx)[0], httplimit.Verdicts(ctx)[1]
 	if spent.Cost != 4 || spent.Remaining != 2 || spent.ResetAfter != 40*time.Second {
 		t.Errorf("verdict after Spend: got %+v, want a cost of 4, 2 remaining, reset after 40 s", spent)
 	}

@@ -1,5 +1,5 @@
 // Package limiter holds the rules of rate limiting without any transport: what a [Limit] is, how a [Store] is
-// asked for a decision, and the exact arithmetic of four algorithms.
+// asked for a decision, and a [Limiter] over both.
 //
 // Most programs reach it through the HTTP middleware in the module's root. Use it directly to limit something
 // that is not a request:
@@ -18,7 +18,5 @@
 //
 // # Writing a store
 //
-// A store keeps counters and asks this package what they mean. It turns what it has stored into a [Usage] (see
-// [WindowUsage], [BucketUsage] and [LogUsage]), lets [Decide] judge the batch, and writes back what changed.
-// Package limitertest proves the result.
+// A store keeps counters; package algorithm says what they mean, and package limitertest checks the result.
 package limiter

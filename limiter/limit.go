@@ -92,6 +92,12 @@ func (l Limit) Capacity() int64 {
 // WindowMillis is the Window in milliseconds, the unit of all arithmetic in this package.
 func (l Limit) WindowMillis() int64 { return int64(l.Window / time.Millisecond) }
 
+// SameWindow reports whether l and other are counted by the same Algorithm over the same Window: for one scope and key
+// that is the same counter.
+func (l *Limit) SameWindow(other *Limit) bool {
+	return l.Window == other.Window && l.Algorithm == other.Algorithm
+}
+
 // Validate reports every field that is out of its range, joined into one error. A valid Limit returns nil.
 func (l Limit) Validate() error {
 	var faults []error

@@ -35,7 +35,7 @@ func New(store Store, scope string, limits ...Limit) (*Limiter, error) {
 			faults = append(faults, fmt.Errorf("limits[%d]: %w", i, err))
 		}
 		for j, other := range limits[:i] {
-			if other.Algorithm == l.Algorithm && other.Window == l.Window {
+			if other.SameWindow(&l) {
 				faults = append(faults, fmt.Errorf("limiter: limits[%d] and limits[%d] have the same Algorithm and Window and would be one counter: keep the lower one", j, i))
 			}
 		}
@@ -63,7 +63,7 @@ func (l *Limiter) AllowN(ctx context.Context, key string, n int64) (Decision, er
 
 // Peek tells what [Limiter.Allow] would answer now, and spends nothing.
 func (l *Limiter) Peek(ctx context.Context, key string) (Decision, error) {
-	return l.take(ctx, key, 1, Look)
+	return l.take(ctx, key, 1, Peek)
 }
 
 // Refund gives n units back to key in every limit: to the current window and, where it holds fewer, to the one

@@ -3,6 +3,8 @@ package limiter
 import (
 	"context"
 	"time"
+
+	"github.com/httplimit/httplimit/limiter/internal/arith"
 )
 
 // Stats is a look at one counter, for operators. Its JSON names are stable.
@@ -34,7 +36,7 @@ type Stats struct {
 
 // Stats looks at the counters of key, one per limit in the order given to [New], and spends nothing.
 func (l *Limiter) Stats(ctx context.Context, key string) ([]Stats, error) {
-	charges := l.borrow(key, 1, Look)
+	charges := l.borrow(key, 1, Peek)
 	defer l.giveBack(charges)
 	if _, err := l.store.Take(ctx, *charges); err != nil {
 		return nil, err
@@ -56,7 +58,7 @@ func newStats(c *Charge) Stats {
 		end = start + window
 		if c.Limit.Algorithm == SlidingWindow {
 			weight = float64(end-c.At) / float64(window)
-			estimate += mulDiv(c.Previous, end-c.At, window)
+			estimate += arith.MulDiv(c.Previous, end-c.At, window)
 		}
 	}
 	return Stats{

@@ -10,6 +10,9 @@ import (
 // Never is the RetryAfter of a charge that can never pass because its Cost is above the limit's capacity.
 const Never = time.Duration(math.MaxInt64)
 
+// MaxCount is where counts saturate, far above any limit: Force can push a counter no further.
+const MaxCount = 1<<30 - 1
+
 // ErrUnsupported is returned, wrapped, by stores that do not run the algorithm asked for.
 var ErrUnsupported = errors.New("limiter: this store does not run this algorithm")
 
@@ -42,10 +45,10 @@ type Mode uint8
 const (
 	// Enforce refuses the whole batch if the charge does not fit.
 	Enforce Mode = iota
-	// Observe refuses nothing and is spent with the batch where it fits: a rule on trial.
-	Observe
-	// Look is decided as Enforce would be, refuses nothing and is never spent: a peek.
-	Look
+	// Shadow refuses nothing and is spent with the batch where it fits.
+	Shadow
+	// Peek is decided as Enforce would be, refuses nothing and is never spent.
+	Peek
 	// Force always fits, also beyond the limit, and is spent with the batch: a cost known only afterwards.
 	// Counts saturate at [MaxCount]; later charges wait until it has been paid off.
 	Force
@@ -71,6 +74,11 @@ type Charge struct {
 	// Cached tells that the batch was refused by what the store remembered of earlier refusals, without asking
 	// its server.
 	Cached bool
+}
+
+// SameCounter reports whether two charges ask the same counter, see [Charge].
+func (c *Charge) SameCounter(other *Charge) bool {
+	return c.Key == other.Key && c.Scope == other.Scope && c.Limit.SameWindow(&other.Limit)
 }
 
 // Store counts. Implementations are safe for concurrent use, and keep neither the charges nor their strings after

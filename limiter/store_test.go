@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
 // store is the simplest one: a map of counters, on a clock of the test's.
@@ -33,7 +34,7 @@ func (s *store) Take(ctx context.Context, charges []limiter.Charge) (bool, error
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var counters []limiter.Usage
+	var counters []algorithm.Usage
 	of, place := make([]int, len(charges)), map[name]int{}
 	for i := range charges {
 		id := nameOf(&charges[i])
@@ -46,7 +47,7 @@ func (s *store) Take(ctx context.Context, charges []limiter.Charge) (bool, error
 		}
 		of[i] = place[id]
 	}
-	if !limiter.Decide(charges, counters, of) {
+	if !algorithm.Decide(charges, counters, of) {
 		return false, nil
 	}
 	for i := range charges {
@@ -76,10 +77,10 @@ type cell struct {
 
 func (c *cell) TakenAt(n int64) int64 { return c.log[n-1] }
 
-func (c *cell) load(l limiter.Limit, now int64) limiter.Usage {
+func (c *cell) load(l limiter.Limit, now int64) (u algorithm.Usage) {
 	switch l.Algorithm {
 	case limiter.TokenBucket:
-		return limiter.BucketUsage(l, now, c.at, c.debt)
+		u.LoadBucket(&l, now, c.at, c.debt)
 	case limiter.SlidingLog:
 		for len(c.log) > 0 && c.log[0] <= now-l.WindowMillis() {
 			c.log = c.log[1:]
@@ -88,13 +89,14 @@ func (c *cell) load(l limiter.Limit, now int64) limiter.Usage {
 		if len(c.log) > 0 {
 			newest = c.log[len(c.log)-1]
 		}
-		return limiter.LogUsage(now, int64(len(c.log)), newest, c)
+		u.LoadLog(now, int64(len(c.log)), newest, c)
 	default:
-		return limiter.WindowUsage(l, now, c.number, c.current, c.previous)
+		u.LoadWindow(&l, now, c.number, c.current, c.previous)
 	}
+	return u
 }
 
-func (c *cell) save(l limiter.Limit, u *limiter.Usage) {
+func (c *cell) save(l limiter.Limit, u *algorithm.Usage) {
 	if u.Spent == 0 && u.Returned == 0 {
 		return
 	}

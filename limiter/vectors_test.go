@@ -48,21 +48,21 @@ func TestVectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for group, cases := range map[string]map[string][]vectorCase{"algorithms": file.Algorithms, "limit_changes": file.LimitChanges} {
-		for name, algorithm := range vectorAlgorithms {
+		for name, kind := range vectorAlgorithms {
 			if len(cases[name]) == 0 {
 				t.Errorf("no vectors for %s in %s", name, group)
 			}
 			for _, vc := range cases[name] {
-				t.Run(group+"/"+name+"/"+vc.Name, func(t *testing.T) { runVector(t, algorithm, vc) })
+				t.Run(group+"/"+name+"/"+vc.Name, func(t *testing.T) { runVector(t, kind, vc) })
 			}
 		}
 	}
 }
 
-func runVector(t *testing.T, algorithm limiter.Algorithm, vc vectorCase) {
+func runVector(t *testing.T, kind limiter.Algorithm, vc vectorCase) {
 	var now int64
 	s := newStore(func() int64 { return now })
-	l := limiter.Limit{Requests: vc.Limit, Window: time.Duration(vc.Window) * time.Millisecond, Algorithm: algorithm, Burst: vc.Burst}
+	l := limiter.Limit{Requests: vc.Limit, Window: time.Duration(vc.Window) * time.Millisecond, Algorithm: kind, Burst: vc.Burst}
 	for i, step := range vc.Steps {
 		if now = step.At; step.Limit != 0 {
 			l.Requests = step.Limit

@@ -163,7 +163,7 @@ func TestTwoMiddlewaresCountOnceEach(t *testing.T) {
 	e.Use(echolimit.New(outer))
 	var seen []string
 	e.GET("/", func(c echo.Context) error {
-		for _, v := range httplimit.From(c.Request().Context()) {
+		for _, v := range httplimit.Verdicts(c.Request().Context()) {
 			seen = append(seen, v.Rule)
 		}
 		return hello(c)

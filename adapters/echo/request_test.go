@@ -58,7 +58,7 @@ func TestExpose(t *testing.T) {
 	store := newSpy(t)
 	e := newEcho()
 	e.GET("/", func(c echo.Context) error {
-		if v := httplimit.From(c.Request().Context()); len(v) != 1 || v[0].Remaining != 99 {
+		if v := httplimit.Verdicts(c.Request().Context()); len(v) != 1 || v[0].Remaining != 99 {
 			t.Errorf("got %+v, want one rule with 99 remaining", v)
 		}
 		if err := httplimit.Spend(c.Request().Context(), "tokens", 9); err != nil {

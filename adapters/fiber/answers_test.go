@@ -124,7 +124,7 @@ func TestTwoMiddlewaresCountOnceEach(t *testing.T) {
 	app.Use(fiberlimit.New(outer))
 	var seen []string
 	app.Get("/", fiberlimit.New(inner), func(c *fiber.Ctx) error {
-		for _, v := range httplimit.From(c.UserContext()) {
+		for _, v := range httplimit.Verdicts(c.UserContext()) {
 			seen = append(seen, v.Rule)
 		}
 		return hello(c)

@@ -76,7 +76,7 @@ func TestParallelClientsKeepTheirKeys(t *testing.T) {
 	app := newApp()
 	app.Use(fiberlimit.New(limit(t, store, httplimit.Rule{Name: "tenant", Key: httplimit.Header("X-Tenant")})))
 	app.Get("/", func(c *fiber.Ctx) error {
-		v := httplimit.From(c.UserContext())
+		v := httplimit.Verdicts(c.UserContext())
 		return c.SendString(fmt.Sprint(v[0].Remaining))
 	})
 	url := serve(t, app)

@@ -134,7 +134,7 @@ func TestExpose(t *testing.T) {
 	store := newSpy(t)
 	app := newApp()
 	app.Get("/", fiberlimit.New(limit(t, store, httplimit.Rule{Name: "tokens"})), func(c *fiber.Ctx) error {
-		if v := httplimit.From(c.UserContext()); len(v) != 1 || v[0].Remaining != 99 {
+		if v := httplimit.Verdicts(c.UserContext()); len(v) != 1 || v[0].Remaining != 99 {
 			t.Errorf("got %+v, want one rule with 99 remaining", v)
 		}
 		return httplimit.Spend(c.UserContext(), "tokens", 9)

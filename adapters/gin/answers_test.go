@@ -110,7 +110,7 @@ func TestTwoMiddlewaresCountOnceEach(t *testing.T) {
 	engine.Use(ginlimit.New(outer))
 	var seen []string
 	engine.GET("/", ginlimit.New(inner), func(c *gin.Context) {
-		for _, v := range httplimit.From(c.Request.Context()) {
+		for _, v := range httplimit.Verdicts(c.Request.Context()) {
 			seen = append(seen, v.Rule)
 		}
 		hello(c)

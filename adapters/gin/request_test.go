@@ -56,7 +56,7 @@ func TestExpose(t *testing.T) {
 	store := newSpy(t)
 	engine := newEngine()
 	engine.GET("/", ginlimit.New(limit(t, store, httplimit.Rule{Name: "tokens"})), func(c *gin.Context) {
-		if v := httplimit.From(c.Request.Context()); len(v) != 1 || v[0].Remaining != 99 {
+		if v := httplimit.Verdicts(c.Request.Context()); len(v) != 1 || v[0].Remaining != 99 {
 			t.Errorf("got %+v, want one rule with 99 remaining", v)
 		}
 		if err := httplimit.Spend(c.Request.Context(), "tokens", 9); err != nil {

@@ -70,7 +70,7 @@ func (b blip) run(t *testing.T, r *rig) {
 	l.some(t, well, local, http.StatusTooManyRequests)
 	if b.loses && b.undisturbed {
 		await(t, "the whole quota is there again", func() bool {
-			return s.seen.of(local, httplimit.FromStore, httplimit.Allowed) >= 2*quota
+			return s.seen.of(local, httplimit.SourceStore, httplimit.ResultAllowed) >= 2*quota
 		})
 	}
 	replies := l.end()
@@ -86,7 +86,7 @@ func (b blip) checkAdmitted(t *testing.T, s *service, late int) {
 	if n := s.seen.undecided(); b.undisturbed && n > 0 {
 		t.Errorf("%d requests were left undecided, want none", n)
 	}
-	if here := s.seen.of(local, httplimit.FromLocal, httplimit.Allowed); here > share {
+	if here := s.seen.of(local, httplimit.SourceLocal, httplimit.ResultAllowed); here > share {
 		t.Errorf("admitted in this process: %d, want at most its share, %d", here, share)
 	}
 	least, most := quota-late, quota
@@ -96,7 +96,7 @@ func (b blip) checkAdmitted(t *testing.T, s *service, late int) {
 	if b.loses && b.undisturbed {
 		least = most
 	}
-	if stored := s.seen.of(local, httplimit.FromStore, httplimit.Allowed); stored < least || stored > most {
+	if stored := s.seen.of(local, httplimit.SourceStore, httplimit.ResultAllowed); stored < least || stored > most {
 		t.Errorf("admitted by the store: %d, want %d to %d", stored, least, most)
 	}
 }

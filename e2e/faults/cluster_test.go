@@ -118,7 +118,7 @@ func (s *service) undisturbed(t *testing.T, name string, stop <-chan struct{}) {
 func checkMasters(t *testing.T, s *service, names []string, away int, loses bool) {
 	t.Helper()
 	for i, name := range names {
-		before := s.seen.of(local, httplimit.FromStore, httplimit.Allowed)
+		before := s.seen.of(local, httplimit.SourceStore, httplimit.ResultAllowed)
 		for range 2 * quota {
 			s.ask(local, name)
 		}
@@ -126,7 +126,7 @@ func checkMasters(t *testing.T, s *service, names []string, away int, loses bool
 		if i == away && loses {
 			most = quota
 		}
-		if got := s.seen.of(local, httplimit.FromStore, httplimit.Allowed) - before; got > most {
+		if got := s.seen.of(local, httplimit.SourceStore, httplimit.ResultAllowed) - before; got > most {
 			t.Errorf("%s got %d more than its quota, want at most %d", name, got, most)
 		}
 	}

@@ -187,7 +187,7 @@ func TestOneAnswerLate(t *testing.T) {
 		if got := s.seen.undecided(); got != 0 {
 			t.Errorf("%d requests were left undecided, want none", got)
 		}
-		if got := s.seen.of(local, httplimit.FromStore, httplimit.Allowed); got > quota {
+		if got := s.seen.of(local, httplimit.SourceStore, httplimit.ResultAllowed); got > quota {
 			t.Errorf("admitted: %d, want at most %d", got, quota)
 		}
 	})

@@ -57,7 +57,7 @@ func (o outage) phases(t *testing.T, r *rig, s *service, l *load) (at marks) {
 	l.some(t, at.down, closed, http.StatusServiceUnavailable)
 	if !o.refuses {
 		await(t, "the share is spent in this process", func() bool {
-			return s.seen.of(local, httplimit.FromLocal, httplimit.Refused) > 0
+			return s.seen.of(local, httplimit.SourceLocal, httplimit.ResultRefused) > 0
 		})
 		await(t, "the breaker opens", func() bool { return !r.store.Healthy() })
 	}
@@ -122,7 +122,7 @@ func checkWell(t *testing.T, replies []reply, well func(reply) bool) (late int) 
 // checkAdmitted checks the bounds of what the hot client got.
 func (o outage) checkAdmitted(t *testing.T, s *service, late int) {
 	t.Helper()
-	here, stored := s.seen.of(local, httplimit.FromLocal, httplimit.Allowed), s.seen.of(local, httplimit.FromStore, httplimit.Allowed)
+	here, stored := s.seen.of(local, httplimit.SourceLocal, httplimit.ResultAllowed), s.seen.of(local, httplimit.SourceStore, httplimit.ResultAllowed)
 	if here > share || !o.refuses && here != share {
 		t.Errorf("admitted in this process: %d, want its share, %d", here, share)
 	}

@@ -179,7 +179,7 @@ func (t *tally) undecided() int {
 	defer t.mu.Unlock()
 	n := 0
 	for d, count := range t.count {
-		if d.source == httplimit.FromLocal || d.source == httplimit.FromNone {
+		if d.source == httplimit.SourceLocal || d.source == httplimit.SourceNone {
 			n += count
 		}
 	}

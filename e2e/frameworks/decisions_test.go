@@ -204,7 +204,7 @@ func decisions() []scenario {
 // told is what a handler learns of the decisions on its request.
 func told(ctx context.Context) string {
 	text := ""
-	for _, v := range httplimit.From(ctx) {
+	for _, v := range httplimit.Verdicts(ctx) {
 		text += fmt.Sprintf("%s:%d/%d ", v.Rule, v.Remaining, v.Limit.Requests)
 	}
 	return text

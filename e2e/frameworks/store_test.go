@@ -53,7 +53,7 @@ func (r *recorder) noted() []string {
 
 // describe writes a batch as "take /ip 192.0.2.7 1, observe /trial 192.0.2.7 1": mode, scope, key and cost of each.
 func describe(charges []limiter.Charge) string {
-	modes := map[limiter.Mode]string{limiter.Enforce: "take", limiter.Observe: "observe", limiter.Look: "look", limiter.Force: "force"}
+	modes := map[limiter.Mode]string{limiter.Enforce: "take", limiter.Shadow: "observe", limiter.Peek: "look", limiter.Force: "force"}
 	parts := make([]string, len(charges))
 	for i, c := range charges {
 		parts[i] = fmt.Sprintf("%s %s %s %d", modes[c.Mode], c.Scope, c.Key, c.Cost)

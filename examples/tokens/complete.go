@@ -72,7 +72,7 @@ func (answer model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // writeUsage tells where the client stands now: the header fields were sent before the answer had cost anything.
 func writeUsage(w http.ResponseWriter, r *http.Request) {
-	for _, v := range httplimit.From(r.Context()) {
+	for _, v := range httplimit.Verdicts(r.Context()) {
 		usage, err := json.Marshal(map[string]any{"rule": v.Rule, "spent": v.Cost, "left": v.Remaining, "full_in": v.ResetAfter.String()})
 		if err != nil {
 			log.Print("tokens: ", err)

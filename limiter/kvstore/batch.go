@@ -4,16 +4,17 @@ import (
 	"sync/atomic"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
 // batch is one call under way. It shares nothing with the caller, who may be gone before it ends.
 type batch struct {
-	at       int64            // the moment of the decision, in Unix milliseconds
-	asked    []limiter.Charge // as the caller handed them in, without their strings
-	charges  []limiter.Charge // the same, judged
-	counters []counter        // that the charges count on, each once
-	usages   []limiter.Usage  // what the counters hold
-	of       []int            // the place in counters of that of each charge
+	at       int64             // the moment of the decision, in Unix milliseconds
+	asked    []limiter.Charge  // as the caller handed them in, without their strings
+	charges  []limiter.Charge  // the same, judged
+	counters []counter         // that the charges count on, each once
+	usages   []algorithm.Usage // what the counters hold
+	of       []int             // the place in counters of that of each charge
 
 	taken   bool
 	certain bool // a refusal rests on nothing that others may be about to give back
@@ -23,7 +24,7 @@ type batch struct {
 	single struct {
 		charges [2]limiter.Charge
 		counter [1]counter
-		usage   [1]limiter.Usage
+		usage   [1]algorithm.Usage
 		of      [1]int
 	}
 }
@@ -51,7 +52,7 @@ func newBatch(charges []limiter.Charge) *batch {
 		b.counters, b.usages, b.of = one.counter[:0], one.usage[:], one.of[:]
 	} else {
 		b.asked, b.charges = make([]limiter.Charge, len(charges)), make([]limiter.Charge, len(charges))
-		b.usages, b.of = make([]limiter.Usage, len(charges)), make([]int, len(charges))
+		b.usages, b.of = make([]algorithm.Usage, len(charges)), make([]int, len(charges))
 	}
 	copy(b.asked, charges)
 	for i := range b.asked {
@@ -89,9 +90,10 @@ func (b *batch) judge() (taken bool) {
 	copy(b.charges, b.asked)
 	for i := range b.counters {
 		c := &b.counters[i]
-		b.usages[i] = limiter.WindowUsage(c.limit, b.at, c.number, c.count(), bounded(c.previous))
+		b.usages[i] = algorithm.Usage{}
+		b.usages[i].LoadWindow(&c.limit, b.at, c.number, c.count(), bounded(c.previous))
 	}
-	b.taken = limiter.Decide(b.charges, b.usages, b.of)
+	b.taken = algorithm.Decide(b.charges, b.usages, b.of)
 	return b.taken
 }
 
@@ -118,7 +120,7 @@ func (b *batch) change(i int) (current, previous int64) {
 // withinLimit tells whether the counter of refused charge i holds no more than its limit allows: others' units that
 // are to be given back would stand out, for they did not fit.
 func (b *batch) withinLimit(i int) bool {
-	probe := limiter.Charge{Limit: b.charges[i].Limit, Mode: limiter.Look}
+	probe := limiter.Charge{Limit: b.charges[i].Limit, Mode: limiter.Peek}
 	u := b.usages[b.of[i]]
 	return u.Judge(&probe)
 }

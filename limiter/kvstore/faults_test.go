@@ -325,7 +325,7 @@ func TestSurplusIsNotGivenBackTwice(t *testing.T) {
 	store := newStore(t, kv, kvstore.Config{Timeout: patient, Now: clock.Now})
 	take(t, other, charge(limit, 5))
 	batch := []limiter.Charge{charge(limit, 1), charge(limit, 3)}
-	batch[1].Mode = limiter.Observe
+	batch[1].Mode = limiter.Shadow
 	if _, err := store.Take(context.Background(), batch); !errors.Is(err, errDown) {
 		t.Fatalf("got %v, want %v", err, errDown)
 	}

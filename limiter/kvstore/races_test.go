@@ -268,7 +268,7 @@ func TestObservedChargeFitsAnew(t *testing.T) {
 
 	take(t, other, charge(limit, 8))
 	batch := []limiter.Charge{charge(limit, 1), charge(limit, 3)}
-	batch[1].Mode = limiter.Observe
+	batch[1].Mode = limiter.Shadow
 	if taken, err := store.Take(context.Background(), batch); !taken || err != nil {
 		t.Fatalf("got %v, %v, want true, nil", taken, err)
 	}

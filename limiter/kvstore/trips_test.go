@@ -40,7 +40,7 @@ func TestTrips(t *testing.T) {
 			wantTrips(t, "the first charge reads and adds", kv, trips{1, 1}, ask)
 			wantTrips(t, "the next one adds", kv, trips{0, 1}, ask)
 			look := charge(limit, 1)
-			look.Mode = limiter.Look
+			look.Mode = limiter.Peek
 			wantTrips(t, "a look reads", kv, trips{1, 0}, func() { take(t, store, look) })
 			wantTrips(t, "a refund reads and adds", kv, trips{1, 1}, func() { take(t, store, charge(limit, -1)) })
 			wantTrips(t, "a charge after a refund reads anew", kv, trips{1, 1}, ask)

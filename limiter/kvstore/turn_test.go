@@ -85,7 +85,7 @@ func TestCallersMeetAtATurn(t *testing.T) {
 				t.Errorf("allowed: first %v, second %v, want true and false\n first %+v\nsecond %+v", first.Allowed, second.Allowed, first, second)
 			}
 			// What was refused is given back.
-			if got := take(t, w.slow, limiter.Charge{Scope: "s", Key: "k", Limit: limit, Mode: limiter.Look}); got.Current+got.Previous != 10 {
+			if got := take(t, w.slow, limiter.Charge{Scope: "s", Key: "k", Limit: limit, Mode: limiter.Peek}); got.Current+got.Previous != 10 {
 				t.Errorf("counted: %d and %d, want 10 together", got.Current, got.Previous)
 			}
 		})

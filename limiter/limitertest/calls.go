@@ -18,7 +18,7 @@ func testEndedContext(s *subject) {
 	key := s.charge("key", 5, 1)
 	s.pass(key)
 	for _, ctx := range []context.Context{canceled, late} {
-		for _, mode := range []limiter.Mode{limiter.Enforce, limiter.Observe, limiter.Force} {
+		for _, mode := range []limiter.Mode{limiter.Enforce, limiter.Shadow, limiter.Force} {
 			for _, n := range []int64{2, -1} {
 				taken, err := s.Store.Take(ctx, []limiter.Charge{as(mode, cost(n, key))})
 				if taken || !errors.Is(err, ctx.Err()) {
@@ -87,7 +87,7 @@ func testAbandonedCalls(s *subject) {
 		}
 	})
 	alice := limiter.Charge{Scope: "scope", Key: "alice", Limit: s.per(1000, still)}
-	if got := s.ask(as(limiter.Look, alice)); got.Current > calls.Load() {
+	if got := s.ask(as(limiter.Peek, alice)); got.Current > calls.Load() {
 		s.Errorf("%d calls spent %d units", calls.Load(), got.Current)
 	}
 	other := alice
@@ -110,7 +110,7 @@ func testUnsupported(s *subject) {
 		if supported {
 			continue
 		}
-		for _, mode := range []limiter.Mode{limiter.Enforce, limiter.Observe, limiter.Look} {
+		for _, mode := range []limiter.Mode{limiter.Enforce, limiter.Shadow, limiter.Peek} {
 			for _, charges := range [][]limiter.Charge{{key, as(mode, foreign)}, {as(mode, foreign), key}} {
 				if taken, err := s.Store.Take(s.Context(), charges); taken || !errors.Is(err, limiter.ErrUnsupported) {
 					s.Errorf("Take of\n%v\n got %t, %v, want false and an error that wraps ErrUnsupported", batch(charges), taken, err)

@@ -41,11 +41,11 @@ func testClockBack(s *subject) {
 		key.Key += ", not at its limit"
 		s.pass(cost(4, key))
 		s.Advance(-size)
-		if got := s.ask(as(limiter.Look, key)); got.Remaining > 6 {
+		if got := s.ask(as(limiter.Peek, key)); got.Remaining > 6 {
 			s.Errorf("clock set back by %s: 4 of 10 units spent leave %d, want at most 6", key.Key, got.Remaining)
 		}
 		s.Advance(2 * key.Limit.Window)
-		if got := s.ask(as(limiter.Look, key)); got.Remaining != 10 {
+		if got := s.ask(as(limiter.Peek, key)); got.Remaining != 10 {
 			s.Errorf("two windows after the clock was set back by %s, %d of 10 units are left, want all", key.Key, got.Remaining)
 		}
 	})
@@ -66,7 +66,7 @@ func testClockForwardAndBack(s *subject) {
 	s.eachStep(func(key limiter.Charge, size time.Duration) {
 		s.pass(cost(5, key))
 		s.Advance(size)
-		left := s.pass(as(limiter.Look, key))[0].Remaining
+		left := s.pass(as(limiter.Peek, key))[0].Remaining
 		s.pass(cost(left, key))
 		s.refuse(key)
 		s.Advance(-size)

@@ -69,9 +69,9 @@ func modeName(m limiter.Mode) string {
 	switch m {
 	case limiter.Enforce:
 		return "enforce"
-	case limiter.Observe:
+	case limiter.Shadow:
 		return "observe"
-	case limiter.Look:
+	case limiter.Peek:
 		return "look"
 	case limiter.Force:
 		return "force"

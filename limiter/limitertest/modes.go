@@ -7,7 +7,7 @@ import (
 )
 
 func testObserve(s *subject) {
-	enforced, trial := s.charge("enforced", 3, 1), as(limiter.Observe, s.charge("trial", 1, 1))
+	enforced, trial := s.charge("enforced", 3, 1), as(limiter.Shadow, s.charge("trial", 1, 1))
 	s.pass(enforced, trial)
 	if answers := s.pass(trial, enforced); answers[0].Allowed || answers[0].RetryAfter == 0 {
 		s.Errorf("second of 1 unit observed: allowed %t, retry after %v, want false and a time", answers[0].Allowed, answers[0].RetryAfter)
@@ -16,7 +16,7 @@ func testObserve(s *subject) {
 	s.wantLeft(0, trial)
 
 	// What would fit is not spent either if the batch is refused.
-	fresh := as(limiter.Observe, s.charge("fresh", 1, 1))
+	fresh := as(limiter.Shadow, s.charge("fresh", 1, 1))
 	s.pass(enforced)
 	s.refuse(enforced, fresh)
 	s.refuse(fresh, enforced)
@@ -24,14 +24,14 @@ func testObserve(s *subject) {
 
 	// One that does not fit is left out alone, not the ones beside it.
 	other := s.charge("other", 1, 1)
-	s.pass(as(limiter.Observe, cost(2, fresh)), other, fresh)
+	s.pass(as(limiter.Shadow, cost(2, fresh)), other, fresh)
 	s.wantLeft(0, other)
 	s.wantLeft(0, fresh)
 }
 
 func testLook(s *subject) {
 	key := s.charge("key", 5, 0)
-	look := as(limiter.Look, key)
+	look := as(limiter.Peek, key)
 	for range 3 {
 		s.pass(cost(5, look))
 	}
@@ -82,14 +82,14 @@ func testSaturation(s *subject) {
 	key := s.charge("key", 10, 1)
 	key.Limit.Window = s.wideWindow()
 	for range 3 {
-		if answers := s.pass(as(limiter.Look, cost(0, key)), as(limiter.Force, cost(math.MaxInt64, key))); answers[1].Remaining != 0 {
+		if answers := s.pass(as(limiter.Peek, cost(0, key)), as(limiter.Force, cost(math.MaxInt64, key))); answers[1].Remaining != 0 {
 			s.Errorf("all there is forced onto a limit of 10 leaves %d units, want 0", answers[1].Remaining)
 		}
 		if s.algorithm == limiter.TokenBucket {
 			break // its debt ends at 2^53, not at a count
 		}
 	}
-	if got := s.pass(as(limiter.Look, cost(0, key)))[0]; got.Current+got.Previous < limiter.MaxCount-1 {
+	if got := s.pass(as(limiter.Peek, cost(0, key)))[0]; got.Current+got.Previous < limiter.MaxCount-1 {
 		s.Errorf("all there is forced onto a limit of 10 counts as %d units, want %d", got.Current, limiter.MaxCount)
 	}
 	s.refuse(key)
@@ -102,12 +102,12 @@ func testMixedModes(s *subject) {
 	key, other := s.charge("key", 10, 0), s.charge("other", 10, 0)
 	s.pass(
 		cost(4, key),
-		as(limiter.Look, cost(6, key)),    // fits, spends nothing
-		as(limiter.Observe, cost(3, key)), // fits: 7
-		as(limiter.Observe, cost(4, key)), // does not
-		cost(2, key),                      // 9
-		as(limiter.Force, cost(5, key)),   // 14
-		as(limiter.Look, cost(0, key)),    // over its limit
+		as(limiter.Peek, cost(6, key)),   // fits, spends nothing
+		as(limiter.Shadow, cost(3, key)), // fits: 7
+		as(limiter.Shadow, cost(4, key)), // does not
+		cost(2, key),                     // 9
+		as(limiter.Force, cost(5, key)),  // 14
+		as(limiter.Peek, cost(0, key)),   // over its limit
 		cost(1, other),
 	)
 	s.refuse(cost(1, other), cost(0, key))
@@ -117,8 +117,8 @@ func testMixedModes(s *subject) {
 
 	s.refuse(
 		as(limiter.Force, cost(10, key)),
-		as(limiter.Observe, cost(3, other)),
-		as(limiter.Look, cost(1, key)),
+		as(limiter.Shadow, cost(3, other)),
+		as(limiter.Peek, cost(1, key)),
 		cost(1, key),
 	)
 	s.wantLeft(10, key)
@@ -131,7 +131,7 @@ func testCostAboveCapacity(s *subject) {
 		if answers := s.refuse(cost(1, other), cost(n, key)); answers[1].RetryAfter != limiter.Never {
 			s.Errorf("%d of 5 units: retry after %v, want never", n, answers[1].RetryAfter)
 		}
-		s.pass(as(limiter.Look, cost(n, key)), as(limiter.Observe, cost(n, key)))
+		s.pass(as(limiter.Peek, cost(n, key)), as(limiter.Shadow, cost(n, key)))
 	}
 	s.refuse(cost(5, key), cost(math.MaxInt64, key), cost(math.MaxInt64, key))
 	s.wantLeft(5, other)

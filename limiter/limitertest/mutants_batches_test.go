@@ -106,7 +106,7 @@ func oneByOne(ctx context.Context, r *reference, charges []limiter.Charge) (bool
 func judgedApart(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
 	all := true
 	for i := range charges {
-		looks := []limiter.Charge{as(limiter.Look, charges[i])}
+		looks := []limiter.Charge{as(limiter.Peek, charges[i])}
 		if _, err := r.Take(ctx, looks); err != nil {
 			return false, err
 		}
@@ -114,7 +114,7 @@ func judgedApart(ctx context.Context, r *reference, charges []limiter.Charge) (b
 		all = all && (looks[0].Allowed || charges[i].Mode != limiter.Enforce)
 	}
 	for i := range charges {
-		if c := charges[i]; all && c.Allowed && c.Mode != limiter.Look {
+		if c := charges[i]; all && c.Allowed && c.Mode != limiter.Peek {
 			r.Take(ctx, []limiter.Charge{as(limiter.Force, c)})
 		}
 	}

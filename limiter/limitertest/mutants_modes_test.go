@@ -18,25 +18,25 @@ func modeIs(from, to limiter.Mode) func(*reference) limiter.Store {
 
 func modeMutants() []mutant {
 	return []mutant{
-		{name: "observe refuses", fails: "observe", make: modeIs(limiter.Observe, limiter.Enforce)},
-		{name: "observe spends what does not fit", fails: "observe", make: modeIs(limiter.Observe, limiter.Force)},
-		{name: "observe never spends", fails: "observe", make: modeIs(limiter.Observe, limiter.Look)},
+		{name: "observe refuses", fails: "observe", make: modeIs(limiter.Shadow, limiter.Enforce)},
+		{name: "observe spends what does not fit", fails: "observe", make: modeIs(limiter.Shadow, limiter.Force)},
+		{name: "observe never spends", fails: "observe", make: modeIs(limiter.Shadow, limiter.Peek)},
 		{name: "an observe that does not fit cancels the batch", fails: "observe", make: mistaken(func(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
 			looks := append([]limiter.Charge(nil), charges...)
 			for i := range looks {
-				looks[i].Mode = limiter.Look
+				looks[i].Mode = limiter.Peek
 			}
 			r.Take(ctx, looks)
 			for i := range looks {
-				if !looks[i].Allowed && charges[i].Mode == limiter.Observe {
+				if !looks[i].Allowed && charges[i].Mode == limiter.Shadow {
 					copy(charges, looks)
 					return true, nil
 				}
 			}
 			return r.Take(ctx, charges)
 		})},
-		{name: "look spends", fails: "look", make: modeIs(limiter.Look, limiter.Observe)},
-		{name: "look refuses", fails: "look", make: modeIs(limiter.Look, limiter.Enforce)},
+		{name: "look spends", fails: "look", make: modeIs(limiter.Peek, limiter.Shadow)},
+		{name: "look refuses", fails: "look", make: modeIs(limiter.Peek, limiter.Enforce)},
 		{name: "force is refused", fails: "force", make: modeIs(limiter.Force, limiter.Enforce)},
 		{name: "force fills up to the limit", fails: "force", make: mistaken(func(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
 			others := append([]limiter.Charge(nil), charges...)
@@ -72,7 +72,7 @@ func modeMutants() []mutant {
 			return taken, err
 		})},
 		{name: "check, then act", fails: "many callers of one key", make: mistaken(func(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
-			if got := r.ask(ctx, charges[0]); !got.Allowed || charges[0].Mode == limiter.Look {
+			if got := r.ask(ctx, charges[0]); !got.Allowed || charges[0].Mode == limiter.Peek {
 				charges[0] = got
 				return got.Allowed, nil
 			}
@@ -93,7 +93,7 @@ func modeMutants() []mutant {
 			return r.Take(ctx, charges)
 		})},
 		{name: "remaining may be negative", fails: "random batches", make: mistold(func(c *limiter.Charge) {
-			if c.Mode == limiter.Look && c.Current > c.Limit.Requests {
+			if c.Mode == limiter.Peek && c.Current > c.Limit.Requests {
 				c.Remaining = c.Limit.Requests - c.Current
 			}
 		})},
@@ -102,7 +102,7 @@ func modeMutants() []mutant {
 
 // ask is a look at what the charge would get.
 func (r *reference) ask(ctx context.Context, c limiter.Charge) limiter.Charge {
-	charges := []limiter.Charge{as(limiter.Look, c)}
+	charges := []limiter.Charge{as(limiter.Peek, c)}
 	r.Take(ctx, charges)
 	charges[0].Mode = c.Mode
 	return charges[0]

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
 // mutant is a store with one fault, and the case that exists because of it.
@@ -153,7 +154,7 @@ func misnamed(name func(counter) counter) func(*reference) limiter.Store {
 }
 
 // misloaded reads something else than was stored.
-func misloaded(load func(c *cell, l limiter.Limit, now int64) limiter.Usage) func(*reference) limiter.Store {
+func misloaded(load func(c *cell, l limiter.Limit, now int64) algorithm.Usage) func(*reference) limiter.Store {
 	return func(r *reference) limiter.Store {
 		r.load = load
 		return r

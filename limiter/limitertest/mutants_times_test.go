@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
 func timeMutants() []mutant {
@@ -20,7 +21,7 @@ func timeMutants() []mutant {
 			}
 		})},
 		{name: "windows turn one millisecond late", fails: "vectors", algorithm: limiter.FixedWindow, make: func(r *reference) limiter.Store {
-			r.load = func(c *cell, l limiter.Limit, now int64) limiter.Usage {
+			r.load = func(c *cell, l limiter.Limit, now int64) algorithm.Usage {
 				u := c.load(l, now-1)
 				u.At = now
 				return u
@@ -43,37 +44,38 @@ func timeMutants() []mutant {
 		{name: "reset at the end of the window", fails: "reset after", make: mistold(func(c *limiter.Charge) {
 			c.ResetAfter = min(c.ResetAfter, c.Limit.Window-time.Duration(c.At%c.Limit.WindowMillis())*time.Millisecond)
 		})},
-		{name: "window numbers modulo 32", fails: "idle", make: misloaded(func(c *cell, l limiter.Limit, now int64) limiter.Usage {
+		{name: "window numbers modulo 32", fails: "idle", make: misloaded(func(c *cell, l limiter.Limit, now int64) algorithm.Usage {
 			number := now / l.WindowMillis()
 			c.number = number - (number-c.number)%32
 			return c.load(l, now)
 		})},
-		{name: "a clock set back frees", fails: "clock goes back", make: misloaded(func(c *cell, l limiter.Limit, now int64) limiter.Usage {
+		{name: "a clock set back frees", fails: "clock goes back", make: misloaded(func(c *cell, l limiter.Limit, now int64) algorithm.Usage {
 			if c.number > now/l.WindowMillis() {
 				*c = cell{}
 			}
 			return c.load(l, now)
 		})},
-		{name: "a clock set back locks out until it has caught up", fails: "clock goes back", make: misloaded(func(c *cell, l limiter.Limit, now int64) limiter.Usage {
+		{name: "a clock set back locks out until it has caught up", fails: "clock goes back", make: misloaded(func(c *cell, l limiter.Limit, now int64) algorithm.Usage {
 			before := *c
 			defer func() { *c = before }()
 			return c.load(l, now)
 		})},
-		{name: "a bucket does not refill until a clock set back has caught up", fails: "clock goes back", algorithm: limiter.TokenBucket, make: misloaded(func(c *cell, l limiter.Limit, now int64) limiter.Usage {
-			return limiter.BucketUsage(l, now, c.at, c.debt)
+		{name: "a bucket does not refill until a clock set back has caught up", fails: "clock goes back", algorithm: limiter.TokenBucket, make: misloaded(func(c *cell, l limiter.Limit, now int64) (u algorithm.Usage) {
+			u.LoadBucket(&l, now, c.at, c.debt)
+			return u
 		})},
-		{name: "a log waits until a clock set back has caught up", fails: "clock goes back", algorithm: limiter.SlidingLog, make: misloaded(func(c *cell, l limiter.Limit, now int64) limiter.Usage {
+		{name: "a log waits until a clock set back has caught up", fails: "clock goes back", algorithm: limiter.SlidingLog, make: misloaded(func(c *cell, l limiter.Limit, now int64) algorithm.Usage {
 			before := append([]taken(nil), c.log...)
 			defer func() { c.log = before }()
 			return c.load(l, now)
 		})},
-		{name: "a jump forward frees", fails: "clock goes forward", algorithm: limiter.TokenBucket, make: misloaded(func(c *cell, l limiter.Limit, now int64) limiter.Usage {
+		{name: "a jump forward frees", fails: "clock goes forward", algorithm: limiter.TokenBucket, make: misloaded(func(c *cell, l limiter.Limit, now int64) algorithm.Usage {
 			if now-c.at > l.WindowMillis()/3 {
 				*c = cell{}
 			}
 			return c.load(l, now)
 		})},
-		{name: "what was counted ahead of the clock weighs less", fails: "clock goes forward and back", make: misloaded(func(c *cell, l limiter.Limit, now int64) limiter.Usage {
+		{name: "what was counted ahead of the clock weighs less", fails: "clock goes forward and back", make: misloaded(func(c *cell, l limiter.Limit, now int64) algorithm.Usage {
 			c.number = min(c.number, now/l.WindowMillis())
 			return c.load(l, now)
 		})},

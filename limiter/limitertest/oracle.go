@@ -85,7 +85,7 @@ func (d *draft) judge(c *limiter.Charge) (fits bool) {
 	switch {
 	case !fits:
 		c.RetryAfter = d.held.retryAfter(d.limit, d.at, together)
-	case c.Mode == limiter.Look:
+	case c.Mode == limiter.Peek:
 	case c.Cost > 0:
 		current, _ := d.held.units(d.limit, d.at)
 		d.spent = min(together, limiter.MaxCount-current)

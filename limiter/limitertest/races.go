@@ -50,7 +50,7 @@ func (s *subject) rush(times int, charges func(caller int) []limiter.Charge) int
 // wantHeld compares what a counter holds, without the oracle.
 func (s *subject) wantHeld(want int64, c limiter.Charge) {
 	s.Helper()
-	if got := s.ask(as(limiter.Look, cost(0, c))); got.Current != want || got.Remaining != max(0, c.Limit.Requests-want) {
+	if got := s.ask(as(limiter.Peek, cost(0, c))); got.Current != want || got.Remaining != max(0, c.Limit.Requests-want) {
 		s.Errorf("%d units in use, %d left, want %d and %d", got.Current, got.Remaining, want, max(0, c.Limit.Requests-want))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
 // reference is a store that is as simple as a store can be: a mutex and a map. Its clock may be set both ways.
@@ -17,7 +18,7 @@ type reference struct {
 	cells map[counter]*cell
 
 	// Where mutants get in.
-	load    func(c *cell, l limiter.Limit, now int64) limiter.Usage
+	load    func(c *cell, l limiter.Limit, now int64) algorithm.Usage
 	kept    func(c *cell, l limiter.Limit, now int64) // after each batch that was spent; nil: nothing more
 	name    func(counter) counter                     // nil: as it is
 	borrows bool                                      // keeps strings without a copy
@@ -49,7 +50,7 @@ func (r *reference) Take(ctx context.Context, charges []limiter.Charge) (bool, e
 	now := r.clock()
 	var (
 		cells    []*cell
-		counters []limiter.Usage
+		counters []algorithm.Usage
 		of       = make([]int, len(charges))
 		place    = map[counter]int{}
 	)
@@ -65,7 +66,7 @@ func (r *reference) Take(ctx context.Context, charges []limiter.Charge) (bool, e
 		}
 		of[i] = at
 	}
-	if !limiter.Decide(charges, counters, of) {
+	if !algorithm.Decide(charges, counters, of) {
 		return false, nil
 	}
 	for i := range charges {
@@ -111,11 +112,12 @@ func (r *reference) cell(id counter) *cell {
 
 // load is what c holds now. What was counted in the future, before the clock was set back, is moved to now for
 // good, so that it ends in time even if no charge is spent.
-func (c *cell) load(l limiter.Limit, now int64) limiter.Usage {
+func (c *cell) load(l limiter.Limit, now int64) (u algorithm.Usage) {
 	switch l.Algorithm {
 	case limiter.TokenBucket:
 		c.at = min(c.at, now)
-		return limiter.BucketUsage(l, now, c.at, c.debt)
+		u.LoadBucket(&l, now, c.at, c.debt)
+		return u
 	case limiter.SlidingLog:
 		for len(c.log) > 0 && c.log[0].at <= now-l.WindowMillis() {
 			c.log = c.log[1:]
@@ -126,9 +128,10 @@ func (c *cell) load(l limiter.Limit, now int64) limiter.Usage {
 			units += c.log[i].units
 			newest = c.log[i].at
 		}
-		return limiter.LogUsage(now, units, newest, c)
+		u.LoadLog(now, units, newest, c)
+		return u
 	}
-	u := limiter.WindowUsage(l, now, c.number, c.current, c.previous)
+	u.LoadWindow(&l, now, c.number, c.current, c.previous)
 	if c.number > u.Number {
 		c.number, c.current, c.previous = u.Number, u.Current, u.Previous
 	}
@@ -136,7 +139,7 @@ func (c *cell) load(l limiter.Limit, now int64) limiter.Usage {
 }
 
 // save may be called more than once for a batch.
-func (c *cell) save(l limiter.Limit, u *limiter.Usage) {
+func (c *cell) save(l limiter.Limit, u *algorithm.Usage) {
 	switch l.Algorithm {
 	case limiter.TokenBucket:
 		if u.Spent != 0 || u.Returned != 0 {
@@ -166,7 +169,7 @@ func (c *cell) giveBack(n int64) {
 	}
 }
 
-// TakenAt implements limiter.Log.
+// TakenAt implements algorithm.Log.
 func (c *cell) TakenAt(n int64) int64 {
 	for _, t := range c.log {
 		if n -= t.units; n <= 0 {

@@ -50,7 +50,7 @@ func testRefundInBatch(s *subject) {
 	s.wantLeft(2, key)
 	s.pass(cost(1, key), cost(-3, key), cost(4, key))
 	s.wantLeft(0, key)
-	s.pass(as(limiter.Observe, cost(-2, key)), as(limiter.Force, cost(-1, key)))
+	s.pass(as(limiter.Shadow, cost(-2, key)), as(limiter.Force, cost(-1, key)))
 	s.wantLeft(3, key)
 }
 
@@ -96,7 +96,7 @@ func testRefundWithoutState(s *subject) {
 // wantMoment compares all that can be seen of a counter with the oracle.
 func (s *subject) wantMoment(key limiter.Charge) {
 	s.Helper()
-	s.pass(as(limiter.Look, cost(0, key)), as(limiter.Look, cost(key.Limit.Requests, key)))
+	s.pass(as(limiter.Peek, cost(0, key)), as(limiter.Peek, cost(key.Limit.Requests, key)))
 }
 
 func testReset(s *subject) {
@@ -110,7 +110,7 @@ func testReset(s *subject) {
 	}
 	s.pass(key)
 	s.pass(others...)
-	s.reset(as(limiter.Look, cost(-3, key)))
+	s.reset(as(limiter.Peek, cost(-3, key)))
 	s.wantLeft(5, key)
 	s.pass(cost(4, key))
 	s.reset(s.charge("*", 5, 5), s.charge("?", 5, 5))

@@ -114,7 +114,7 @@ func (s *subject) refuse(charges ...limiter.Charge) []limiter.Charge {
 // wantLeft looks at the counter of c and compares what it could spend.
 func (s *subject) wantLeft(want int64, c limiter.Charge) {
 	s.Helper()
-	c.Cost, c.Mode, c.State = 0, limiter.Look, limiter.State{}
+	c.Cost, c.Mode, c.State = 0, limiter.Peek, limiter.State{}
 	if got := s.pass(c)[0]; got.Remaining != want {
 		s.Fatalf("%v\nleaves %d units, want %d", describe(&got), got.Remaining, want)
 	}
@@ -155,7 +155,7 @@ func (s *subject) runs(l limiter.Limit) bool {
 // now is the moment on the store's clock.
 func (s *subject) now() int64 {
 	s.Helper()
-	probe := []limiter.Charge{as(limiter.Look, s.charge("a look at the clock", 1, 0))}
+	probe := []limiter.Charge{as(limiter.Peek, s.charge("a look at the clock", 1, 0))}
 	if _, err := s.Store.Take(s.Context(), probe); err != nil {
 		s.Fatalf("Take of a Look of cost 0 fails: %v", err)
 	}

@@ -75,7 +75,7 @@ func testResetAfter(s *subject) {
 // wantWholeAtReset waits as long as ResetAfter tells, and expects the whole quota then and not before.
 func (s *subject) wantWholeAtReset(key limiter.Charge) {
 	s.Helper()
-	whole := as(limiter.Look, cost(key.Limit.Requests, key))
+	whole := as(limiter.Peek, cost(key.Limit.Requests, key))
 	wait := s.pass(whole)[0].ResetAfter
 	if wait == 0 {
 		return // over already; the oracle agrees

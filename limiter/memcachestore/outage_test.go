@@ -71,7 +71,7 @@ func TestKilledAndRestartedUnderLoad(t *testing.T) {
 		t.Error("no errors while memcached was away")
 	}
 	look := charge(limit, 0)
-	look.Mode = limiter.Look
+	look.Mode = limiter.Peek
 	// Additions whose answer was lost may have been carried out.
 	if got, most := take(t, store, look).Current, passed.Load()-before+failed.Load(); got > most {
 		t.Errorf("counted after the restart: %d, want at most the %d asked for since", got, most)

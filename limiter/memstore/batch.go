@@ -5,14 +5,15 @@ import (
 	"slices"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
 // batch is the scratch memory of a call with several charges.
 type batch struct {
-	counters []counter       // one a charge, then one a counter; in the order in which stripes are locked
-	usages   []limiter.Usage // what the counters hold
-	of       []int           // of[i] is the counter of charges[i]
-	logs     []logReader     // those of usages
+	counters []counter         // one a charge, then one a counter; in the order in which stripes are locked
+	usages   []algorithm.Usage // what the counters hold
+	of       []int             // of[i] is the counter of charges[i]
+	logs     []logReader       // those of usages
 }
 
 type counter struct {
@@ -38,7 +39,7 @@ func (s *Store) takeBatch(charges []limiter.Charge) (taken bool, err error) {
 		return s.takeBatch(charges)
 	}
 	b.load(s, charges, now)
-	taken = limiter.Decide(charges, b.usages, b.of)
+	taken = algorithm.Decide(charges, b.usages, b.of)
 	if taken {
 		b.save(s, charges, now)
 	}
@@ -118,7 +119,7 @@ func (b *batch) load(s *Store, charges []limiter.Charge, now int64) {
 
 func (b *batch) save(s *Store, charges []limiter.Charge, now int64) {
 	for i := range charges {
-		if charges[i].Mode != limiter.Look && charges[i].Cost != 0 {
+		if charges[i].Mode != limiter.Peek && charges[i].Cost != 0 {
 			b.counters[b.of[i]].charge = i
 		}
 	}

@@ -104,7 +104,7 @@ func TestFullStoreUnderLoad(t *testing.T) {
 			for i := range 2000 {
 				l := limiter.Limit{Requests: 5, Window: 20 * time.Millisecond, Algorithm: algorithms[i%len(algorithms)]}
 				charges := []limiter.Charge{
-					{Key: "hot", Limit: l, Cost: 1, Mode: limiter.Observe},
+					{Key: "hot", Limit: l, Cost: 1, Mode: limiter.Shadow},
 					{Key: string(rune(i*16 + caller)), Limit: l, Cost: int64(1 + i%5)},
 				}
 				if _, err := store.Take(context.Background(), charges); err != nil {

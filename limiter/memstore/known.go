@@ -1,6 +1,9 @@
 package memstore
 
-import "github.com/httplimit/httplimit/limiter"
+import (
+	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/internal/window"
+)
 
 // takeKnown is the short way of a charge that spends, alone, and may refuse, if its counter was charged in this window
 // before: most are that. If the counter was not, known is false and nothing has happened yet. The stripe must be
@@ -15,7 +18,7 @@ func (st *stripe) takeKnown(t *table, hash uint64, now int64, c *limiter.Charge)
 	if counts == nil {
 		return false, false
 	}
-	w := limiter.Window{Left: (number+1)*t.window - now, Length: t.window}
+	w := window.Counts{Left: (number+1)*t.window - now, Length: t.window}
 	w.Previous, w.Current, _ = unpackCounts(*counts)
 	c.At = now
 	if taken = w.Spend(c); taken {

@@ -1,6 +1,6 @@
 package memstore
 
-import "github.com/httplimit/httplimit/limiter"
+import "github.com/httplimit/httplimit/limiter/algorithm"
 
 // logSlot is the slot of a SlidingLog: the ends of its list, the units in it, and how many entries they are.
 type logSlot []uint64
@@ -37,7 +37,7 @@ func (sh *shard) trim(n int, now int64) bool {
 	return true
 }
 
-func (sh *shard) loadLog(u *limiter.Usage, n int, now int64, r *logReader) {
+func (sh *shard) loadLog(u *algorithm.Usage, n int, now int64, r *logReader) {
 	s := logSlot(sh.slot(n))
 	*r = logReader{arena: &sh.entries, head: s.head(), tail: s.tail(), units: s.units()}
 	u.LoadLog(now, s.units(), sh.entries.time(s.tail()), r)
@@ -45,7 +45,7 @@ func (sh *shard) loadLog(u *limiter.Usage, n int, now int64, r *logReader) {
 
 // saveLog writes u to the log of hash, which is in slot number n if it was found, and returns where it is now. It is
 // nowhere if there is no room.
-func (sh *shard) saveLog(hash uint64, found bool, n int, u *limiter.Usage) (at int, ok bool) {
+func (sh *shard) saveLog(hash uint64, found bool, n int, u *algorithm.Usage) (at int, ok bool) {
 	rooms := 0
 	for need := sh.entriesFor(n, found, u); rooms < need && sh.room(u.At); {
 		rooms++
@@ -70,7 +70,7 @@ func (sh *shard) saveLog(hash uint64, found bool, n int, u *limiter.Usage) (at i
 }
 
 // entriesFor is how many more entries it takes to write u down.
-func (sh *shard) entriesFor(n int, found bool, u *limiter.Usage) int {
+func (sh *shard) entriesFor(n int, found bool, u *algorithm.Usage) int {
 	units, free := u.Spent, int64(0)
 	if !found {
 		units += u.Current

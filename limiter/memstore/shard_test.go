@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
 // newShard makes a store of one stripe and returns its shard of l.
@@ -183,7 +184,7 @@ func TestCompactKeepsLogs(t *testing.T) {
 		if !found {
 			t.Fatalf("log %d is gone", i)
 		}
-		var u limiter.Usage
+		var u algorithm.Usage
 		sh.loadLog(&u, n, now, &sh.stripe.log)
 		// 7, 8, 9, 10 units of 6 to 9 ms after the beginning, then 7.
 		for nth, want := range map[int64]int64{1: 6, 7: 6, 8: 7, 15: 7, 16: 8, 25: 9, 34: 9, 35: 500, 41: 500} {
@@ -208,7 +209,7 @@ func spendOn(sh *shard, l limiter.Limit, hash uint64, now, cost int64) int64 {
 	now = sh.stripe.time(now)
 	n, found := sh.lookUp(hash, now)
 	c := limiter.Charge{Limit: l, Cost: cost, Mode: limiter.Force}
-	var u limiter.Usage
+	var u algorithm.Usage
 	sh.load(&u, &l, hash, n, found, now, &sh.stripe.log)
 	u.Judge(&c)
 	sh.save(hash, n, found, &u, &c)

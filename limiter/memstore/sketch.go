@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
 // sketch counts the newcomers of one shard for whom there is no room: a count-min sketch with conservative updates,
@@ -71,7 +72,7 @@ func (k *sketch) add(hash uint64, units int64) {
 }
 
 // loadCrowded is what a counter holds that is in no slot.
-func (sh *shard) loadCrowded(u *limiter.Usage, l *limiter.Limit, hash uint64, now int64, r *logReader) {
+func (sh *shard) loadCrowded(u *algorithm.Usage, l *limiter.Limit, hash uint64, now int64, r *logReader) {
 	var number, current, previous int64
 	if sh.crowd != nil {
 		number = now / sh.table.window
@@ -102,7 +103,7 @@ const maxDebt = 1<<53 - 1
 
 // addToCrowd counts what a batch spent of a counter for which there is no room. What it gave back stays: the sketch
 // cannot tell whose units it holds.
-func (sh *shard) addToCrowd(hash uint64, u *limiter.Usage) {
+func (sh *shard) addToCrowd(hash uint64, u *algorithm.Usage) {
 	if u.Spent == 0 {
 		return
 	}

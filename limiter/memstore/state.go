@@ -4,11 +4,12 @@ import (
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
 // load puts into u, which is zero, what the counter of hash holds now: in slot number n or, if it was not found, in
 // the sketch or nowhere.
-func (sh *shard) load(u *limiter.Usage, l *limiter.Limit, hash uint64, n int, found bool, now int64, r *logReader) {
+func (sh *shard) load(u *algorithm.Usage, l *limiter.Limit, hash uint64, n int, found bool, now int64, r *logReader) {
 	if !found {
 		sh.loadCrowded(u, l, hash, now, r)
 		return
@@ -41,7 +42,7 @@ func (sh *shard) windowOf(word uint64, now int64) int64 {
 
 // save writes down what a batch left in u, whose counter was found in slot number n or not at all. c is the last
 // charge that changed it.
-func (sh *shard) save(hash uint64, n int, found bool, u *limiter.Usage, c *limiter.Charge) {
+func (sh *shard) save(hash uint64, n int, found bool, u *algorithm.Usage, c *limiter.Charge) {
 	switch {
 	case u.Returned != 0 && sh.holdsNothing(u, c):
 		if found {
@@ -74,7 +75,7 @@ func (sh *shard) save(hash uint64, n int, found bool, u *limiter.Usage, c *limit
 }
 
 // admit finds a slot for a newcomer. Where there is no room it counts the newcomer in the sketch, and reports false.
-func (sh *shard) admit(hash uint64, u *limiter.Usage) (n int, ok bool) {
+func (sh *shard) admit(hash uint64, u *algorithm.Usage) (n int, ok bool) {
 	if u.Spent > 0 && sh.room(u.At) {
 		return sh.insert(hash), true
 	}
@@ -82,7 +83,7 @@ func (sh *shard) admit(hash uint64, u *limiter.Usage) (n int, ok bool) {
 	return 0, false
 }
 
-func (sh *shard) holdsNothing(u *limiter.Usage, c *limiter.Charge) bool {
+func (sh *shard) holdsNothing(u *algorithm.Usage, c *limiter.Charge) bool {
 	if sh.table.algorithm == limiter.TokenBucket {
 		return u.DebtAfter(c.Limit) == 0
 	}

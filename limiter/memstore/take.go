@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
 // Take implements [limiter.Store]. Besides an ended context its only errors are invalid limits, and more than 64
@@ -49,7 +50,7 @@ func (st *stripe) takeAny(t *table, hash uint64, now int64, c *limiter.Charge) (
 	now = st.time(now)
 	sh := st.shard(t, now)
 	n, found := sh.lookUp(hash, now)
-	var u limiter.Usage
+	var u algorithm.Usage
 	sh.load(&u, &c.Limit, hash, n, found, now, &st.log)
 	fits := u.Judge(c)
 	if u.Spent != 0 || u.Returned != 0 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
 // part is the charges of one key, which may be in one call on every kind of server.
@@ -101,9 +102,9 @@ func (s *Store) ask(ctx context.Context, p *part, start time.Duration, judgeOnly
 }
 
 // decide is what the answer means for the part alone, and how it changes the counters.
-func (p *part) decide() (taken bool, usages []limiter.Usage) {
+func (p *part) decide() (taken bool, usages []algorithm.Usage) {
 	usages = slices.Clone(p.answer.usages)
-	taken = limiter.Decide(slices.Clone(p.charges), usages, p.answer.of)
+	taken = algorithm.Decide(slices.Clone(p.charges), usages, p.answer.of)
 	p.answer.moments.rewind()
 	return taken, usages
 }
@@ -127,7 +128,7 @@ func merge(charges []limiter.Charge, parts []part, err error) error {
 	if err != nil {
 		return err
 	}
-	var usages []limiter.Usage
+	var usages []algorithm.Usage
 	of := make([]int, len(charges))
 	for _, p := range parts {
 		for i, place := range p.places {
@@ -135,7 +136,7 @@ func merge(charges []limiter.Charge, parts []part, err error) error {
 		}
 		usages = append(usages, p.answer.usages...)
 	}
-	limiter.Decide(charges, usages, of)
+	algorithm.Decide(charges, usages, of)
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
 // batch is what one caller asks of the server, and what the server answered. It holds copies only, because the trip
@@ -24,8 +25,8 @@ type batch struct {
 	gone bool       // the caller has left; guarded by its lane
 
 	outcome outcome
-	usages  []limiter.Usage // one for each key, for the decision
-	of      []int           // the place in usages for each charge
+	usages  []algorithm.Usage // one for each key, for the decision
+	of      []int             // the place in usages for each charge
 	moments moments
 }
 
@@ -139,7 +140,7 @@ func (b *batch) decide(charges []limiter.Charge) (taken bool, err error) {
 	if err := b.read(charges); err != nil {
 		return false, err
 	}
-	taken = limiter.Decide(charges, b.usages, b.of)
+	taken = algorithm.Decide(charges, b.usages, b.of)
 	if taken != b.outcome.taken() {
 		return false, fmt.Errorf("redisstore: the script answered taken=%v, its counts say %v", b.outcome.taken(), taken)
 	}

@@ -44,7 +44,7 @@ func TestServerClockGoesBack(t *testing.T) {
 				if taken || wait <= 0 || wait > longest {
 					t.Fatalf("taken %v, retry after %v, want a refusal for at most %v", taken, wait, longest)
 				}
-				some.Mode = limiter.Look
+				some.Mode = limiter.Peek
 				if _, got := take(t, store, some); got[0].Remaining > 6 {
 					t.Errorf("4 of 10 units spent leave %d, want at most 6", got[0].Remaining)
 				}

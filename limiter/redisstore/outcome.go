@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
 var errShortReply = errors.New("redisstore: the reply of the script is too short")
@@ -125,16 +126,17 @@ func faultOf(key string, text any) error {
 	return fmt.Errorf("redisstore: key %q cannot be read: %v", key, text)
 }
 
-func (b *batch) usage(l limiter.Limit, first, second int64) limiter.Usage {
+func (b *batch) usage(l limiter.Limit, first, second int64) (u algorithm.Usage) {
 	at := b.outcome.at
 	switch l.Algorithm {
 	case limiter.TokenBucket:
-		return limiter.BucketUsage(l, at, at, first)
+		u.LoadBucket(&l, at, at, first)
 	case limiter.SlidingLog:
-		return limiter.LogUsage(at, first, second, &b.moments)
+		u.LoadLog(at, first, second, &b.moments)
 	default:
-		return limiter.WindowUsage(l, at, at/l.WindowMillis(), first, second)
+		u.LoadWindow(&l, at, at/l.WindowMillis(), first, second)
 	}
+	return u
 }
 
 // moments are the last part of an outcome: for each charge of a log the moment that it waits for, and when the newest
@@ -147,7 +149,7 @@ type moments struct {
 // rewind is for a batch that is decided twice.
 func (m *moments) rewind() { m.next = m.first }
 
-// TakenAt returns the next moment: the script and limiter.Decide judge in the same order, and ask for moments in the
+// TakenAt returns the next moment: the script and algorithm.Decide judge in the same order, and ask for moments in the
 // same cases.
 func (m *moments) TakenAt(int64) int64 {
 	for ; m.next < len(m.outcome.values); m.next++ {

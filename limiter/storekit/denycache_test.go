@@ -102,8 +102,8 @@ func TestDenyCacheAnswersOnlyEqualCharges(t *testing.T) {
 		{"a lower cost", func(c *limiter.Charge) { c.Cost = 0 }, false},
 		{"a higher cost", func(c *limiter.Charge) { c.Cost = 2 }, false},
 		{"a refund", func(c *limiter.Charge) { c.Cost = -1 }, false},
-		{"a look", func(c *limiter.Charge) { c.Mode = limiter.Look }, false},
-		{"an observed one", func(c *limiter.Charge) { c.Mode = limiter.Observe }, false},
+		{"a look", func(c *limiter.Charge) { c.Mode = limiter.Peek }, false},
+		{"an observed one", func(c *limiter.Charge) { c.Mode = limiter.Shadow }, false},
 		{"a forced one", func(c *limiter.Charge) { c.Mode = limiter.Force }, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestDenyCacheLearnsOnly(t *testing.T) {
 	allowed := refused("k", 0)
 	allowed.Allowed = true
 	look, observe := refused("k", time.Second), refused("k", time.Second)
-	look.Mode, observe.Mode = limiter.Look, limiter.Observe
+	look.Mode, observe.Mode = limiter.Peek, limiter.Shadow
 	for _, tc := range []struct {
 		name  string
 		batch []limiter.Charge

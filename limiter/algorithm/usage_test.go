@@ -1,10 +1,11 @@
-package limiter_test
+package algorithm_test
 
 import (
 	"testing"
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
 func TestWindowUsage(t *testing.T) {
@@ -28,7 +29,7 @@ func TestWindowUsage(t *testing.T) {
 		{"the clock went back far", fixed, 1000, 7, 0},
 	} {
 		t.Run(tc.limit.Algorithm.String()+"/"+tc.name, func(t *testing.T) {
-			u := limiter.WindowUsage(tc.limit, noon, number+tc.stored, 7, 5)
+			u := windowUsage(tc.limit, noon, number+tc.stored, 7, 5)
 			if u.Current != tc.current || u.Previous != tc.previous || u.Number != number || u.At != noon {
 				t.Errorf("current %d, previous %d, number %d at %d, want %d, %d, %d at %d",
 					u.Current, u.Previous, u.Number, u.At, tc.current, tc.previous, number, noon)
@@ -43,12 +44,12 @@ func TestClockSetBackOverATurnFreesNobody(t *testing.T) {
 	l := limiter.PerMinute(10)
 	number := noon / l.WindowMillis()
 	for _, now := range []int64{noon + 15_000, noon - 1} {
-		u := limiter.WindowUsage(l, now, number, 5, 7)
+		u := windowUsage(l, now, number, 5, 7)
 		if c := (limiter.Charge{Limit: l, Cost: 1}); u.Judge(&c) {
 			t.Errorf("at %d ms from the turn: %+v, want a refusal", now-noon, c.Decision)
 		}
 	}
-	u := limiter.WindowUsage(l, noon-1, number, limiter.MaxCount, limiter.MaxCount)
+	u := windowUsage(l, noon-1, number, limiter.MaxCount, limiter.MaxCount)
 	if u.Current != limiter.MaxCount {
 		t.Errorf("two full windows count as %d, want %d", u.Current, limiter.MaxCount)
 	}
@@ -73,7 +74,7 @@ func TestBucketUsage(t *testing.T) {
 		{"nothing stored", noon, 0, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if u := limiter.BucketUsage(l, noon, noon-tc.passed, tc.debt); u.Debt != tc.want || u.At != noon {
+			if u := bucketUsage(l, noon, noon-tc.passed, tc.debt); u.Debt != tc.want || u.At != noon {
 				t.Errorf("debt %d at %d, want %d at %d", u.Debt, u.At, tc.want, noon)
 			}
 		})
@@ -90,7 +91,7 @@ func TestDebtAfter(t *testing.T) {
 		{most, 0, most},
 		{most, 1, most},
 	} {
-		u := limiter.Usage{Debt: tc.debt, Spent: tc.spent}
+		u := algorithm.Usage{Debt: tc.debt, Spent: tc.spent}
 		if got := u.DebtAfter(l); got != tc.want {
 			t.Errorf("a debt of %d and %d units: %d, want %d", tc.debt, tc.spent, got, tc.want)
 		}
@@ -103,7 +104,7 @@ func TestBucketReturnsNoMoreThanItHolds(t *testing.T) {
 	for _, tc := range []struct{ debt, cost, want int64 }{
 		{0, -5, 0}, {2500, -1, 1}, {2500, -2, 2}, {2500, -3, 3}, {2500, -100, 3},
 	} {
-		u := limiter.BucketUsage(l, noon, noon, tc.debt)
+		u := bucketUsage(l, noon, noon, tc.debt)
 		c := limiter.Charge{Limit: l, Cost: tc.cost}
 		u.Judge(&c)
 		if u.Returned != tc.want {

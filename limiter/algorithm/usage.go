@@ -1,16 +1,18 @@
-package limiter
+package algorithm
 
-import "time"
+import (
+	"time"
 
-// MaxCount is where counts saturate, far above any limit: Force can push a counter no further.
-const MaxCount = 1<<30 - 1
+	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/internal/arith"
+)
 
-// Usage is what one counter holds at one moment, in the form in which its algorithm is calculated. Stores make
-// one per counter with [WindowUsage], [BucketUsage] or [LogUsage], pass them to [Decide], and write back what it
-// left in them. It is a plain value without locks.
+// Usage is what one counter holds at one moment, in the form in which its algorithm is calculated. A store loads one
+// per counter with [Usage.LoadWindow], [Usage.LoadBucket] or [Usage.LoadLog], passes them to [Decide], and writes back
+// what it left in them. It is a plain value without locks.
 type Usage struct {
 	// State is At, the moment of the decision, and what is counted then, before the batch under judgement.
-	State
+	limiter.State
 	// Number is that of the window of At, counted from the epoch (the two windows only).
 	Number int64
 	// Debt is what a TokenBucket still has to refill, in units times the window in milliseconds: so a rate of
@@ -30,72 +32,72 @@ type Usage struct {
 
 // room is how much more could be spent after extra units: negative when the counter is above its limit. A cost
 // fits if and only if it is not larger.
-func (u *Usage) room(l *Limit, extra int64) int64 {
+func (u *Usage) room(l *limiter.Limit, extra int64) int64 {
 	switch l.Algorithm {
-	case TokenBucket:
+	case limiter.TokenBucket:
 		return l.Capacity() - u.used(l) - extra
-	case SlidingLog:
+	case limiter.SlidingLog:
 		return l.Requests - u.Current - extra
 	default:
-		w := u.window(l, extra)
-		return w.room(l.Requests)
+		w := u.counts(l, extra)
+		return w.Room(l.Requests)
 	}
 }
 
 // retryAfter is for a cost that does not fit.
-func (u *Usage) retryAfter(l *Limit, cost int64) time.Duration {
+func (u *Usage) retryAfter(l *limiter.Limit, cost int64) time.Duration {
 	switch {
 	case cost > l.Capacity():
-		return Never
-	case l.Algorithm == TokenBucket:
+		return limiter.Never
+	case l.Algorithm == limiter.TokenBucket:
 		return u.bucketRetry(l, cost)
-	case l.Algorithm == SlidingLog:
+	case l.Algorithm == limiter.SlidingLog:
 		return u.logRetry(l, cost)
 	default:
-		w := u.window(l, 0)
-		return w.retryAfter(l, cost)
+		w := u.counts(l, 0)
+		return w.RetryAfter(l, cost)
 	}
 }
 
 // resetAfter is the time until nothing is in use any more, after extra units.
-func (u *Usage) resetAfter(l *Limit, extra int64) time.Duration {
+func (u *Usage) resetAfter(l *limiter.Limit, extra int64) time.Duration {
 	switch l.Algorithm {
-	case TokenBucket:
+	case limiter.TokenBucket:
 		return u.bucketReset(*l, extra)
-	case SlidingLog:
+	case limiter.SlidingLog:
 		return u.logReset(l, extra)
 	default:
-		w := u.window(l, extra)
-		return w.resetAfter(l)
+		w := u.counts(l, extra)
+		return w.ResetAfter(l)
 	}
 }
 
 // used is how many units a State shows as in use now, before the batch.
-func (u *Usage) used(l *Limit) int64 {
-	if l.Algorithm == TokenBucket {
-		return ceilDiv(u.Debt, l.WindowMillis())
+func (u *Usage) used(l *limiter.Limit) int64 {
+	if l.Algorithm == limiter.TokenBucket {
+		return arith.CeilDiv(u.Debt, l.WindowMillis())
 	}
 	return u.Current
 }
 
 // refund gives back -cost units: first those that the batch itself has taken, then those from before.
-func (u *Usage) refund(l *Limit, cost, at int64) {
+func (u *Usage) refund(l *limiter.Limit, cost, at int64) {
 	n := -cost
 	var current, previous bool
 	switch l.Algorithm {
-	case SlidingWindow, FixedWindow:
+	case limiter.SlidingWindow, limiter.FixedWindow:
 		current, previous = u.refundsTo(l, at)
-	case SlidingLog:
+	case limiter.SlidingLog:
 		// What was taken a window ago has left by itself.
 		current = at == 0 || at > u.At-l.WindowMillis()
-	case TokenBucket:
+	case limiter.TokenBucket:
 		current = true
 	}
 	if current {
 		own := min(n, u.Spent)
 		u.Spent -= own
 		n -= own
-		if l.Algorithm == TokenBucket {
+		if l.Algorithm == limiter.TokenBucket {
 			u.refundDebt(*l, n)
 			return
 		}
@@ -114,8 +116,8 @@ func (u *Usage) refund(l *Limit, cost, at int64) {
 }
 
 // undo forgets everything that the batch did to u.
-func (u *Usage) undo(l *Limit) {
-	if l.Algorithm == TokenBucket {
+func (u *Usage) undo(l *limiter.Limit) {
+	if l.Algorithm == limiter.TokenBucket {
 		u.Debt += u.returnedCurrent
 	} else {
 		u.Current += u.returnedCurrent
@@ -126,22 +128,8 @@ func (u *Usage) undo(l *Limit) {
 
 // saturate adds two counts, neither negative, and stops at MaxCount.
 func saturate(a, b int64) int64 {
-	if b > MaxCount-a {
-		return MaxCount
+	if b > limiter.MaxCount-a {
+		return limiter.MaxCount
 	}
 	return a + b
-}
-
-// millis turns milliseconds into a Duration; what does not fit becomes the longest one, below Never.
-func millis(ms int64) time.Duration {
-	const most = int64(Never / time.Millisecond)
-	return time.Duration(min(ms, most)) * time.Millisecond
-}
-
-// ceilDiv divides two numbers that are not negative, upwards.
-func ceilDiv(a, b int64) int64 {
-	if a == 0 {
-		return 0
-	}
-	return (a-1)/b + 1
 }

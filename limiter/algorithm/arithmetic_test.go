@@ -1,4 +1,4 @@
-package limiter_test
+package algorithm_test
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
 // held is a counter of one of the three algorithms that need no log, as it is stored.
@@ -43,11 +44,11 @@ func (h held) fits(at, n int64) bool {
 
 func mul(a, b int64) *big.Int { return new(big.Int).Mul(big.NewInt(a), big.NewInt(b)) }
 
-func (h held) load() limiter.Usage {
+func (h held) load() algorithm.Usage {
 	if h.limit.Algorithm == limiter.TokenBucket {
-		return limiter.BucketUsage(h.limit, h.at, h.at, h.debt)
+		return bucketUsage(h.limit, h.at, h.at, h.debt)
 	}
-	return limiter.WindowUsage(h.limit, h.at, h.at/h.limit.WindowMillis(), h.current, h.previous)
+	return windowUsage(h.limit, h.at, h.at/h.limit.WindowMillis(), h.current, h.previous)
 }
 
 // check judges one charge and compares each part of the answer with the definition.
@@ -139,12 +140,12 @@ func FuzzUsage(f *testing.F) {
 	f.Add(uint8(0), int64(10), int64(1000), int64(0), int64(500), int64(5), int64(10), int64(1))
 	f.Add(uint8(1), int64(1_000_000_000), int64(366*86_400_000), int64(0), int64(0), int64(limiter.MaxCount), int64(limiter.MaxCount), int64(1_000_000_000))
 	f.Add(uint8(2), int64(3), int64(1000), int64(7), int64(0), int64(6999), int64(0), int64(2))
-	f.Fuzz(func(t *testing.T, algorithm uint8, requests, window, burst, elapsed, current, previous, cost int64) {
+	f.Fuzz(func(t *testing.T, kind uint8, requests, window, burst, elapsed, current, previous, cost int64) {
 		into := func(n, most int64) int64 { return int64(uint64(n) % uint64(most)) }
 		h := held{limit: limiter.Limit{
 			Requests:  1 + into(requests, 1_000_000_000),
 			Window:    time.Duration(1+into(window, int64(year/time.Millisecond))) * time.Millisecond,
-			Algorithm: []limiter.Algorithm{limiter.SlidingWindow, limiter.FixedWindow, limiter.TokenBucket}[algorithm%3],
+			Algorithm: []limiter.Algorithm{limiter.SlidingWindow, limiter.FixedWindow, limiter.TokenBucket}[kind%3],
 		}}
 		h.at = noon + into(elapsed, h.limit.WindowMillis())
 		if h.limit.Algorithm == limiter.TokenBucket {

@@ -1,4 +1,4 @@
-package limiter_test
+package algorithm_test
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
 // batch is what is asked of some counters, by their place in them.
@@ -20,8 +21,8 @@ type asked struct {
 func TestDecide(t *testing.T) {
 	const (
 		enforce = limiter.Enforce
-		observe = limiter.Observe
-		look    = limiter.Look
+		observe = limiter.Shadow
+		look    = limiter.Peek
 		force   = limiter.Force
 	)
 	for _, tc := range []struct {
@@ -55,9 +56,9 @@ func TestDecide(t *testing.T) {
 		{"refund with a look", []asked{{0, look, -4}}, true, []bool{true}, []int64{6}, [2]int64{}, [2]int64{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			for _, algorithm := range []limiter.Algorithm{limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow, limiter.TokenBucket} {
-				l := limiter.Limit{Requests: 10, Window: time.Minute, Algorithm: algorithm}
-				counters := []limiter.Usage{holding(t, l, 4), holding(t, l, 4)}
+			for _, kind := range []limiter.Algorithm{limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow, limiter.TokenBucket} {
+				l := limiter.Limit{Requests: 10, Window: time.Minute, Algorithm: kind}
+				counters := []algorithm.Usage{holding(t, l, 4), holding(t, l, 4)}
 				var (
 					charges []limiter.Charge
 					of      []int
@@ -66,8 +67,8 @@ func TestDecide(t *testing.T) {
 					charges = append(charges, limiter.Charge{Limit: l, Cost: a.cost, Mode: a.mode})
 					of = append(of, a.counter)
 				}
-				if taken := limiter.Decide(charges, counters, of); taken != tc.taken {
-					t.Errorf("%v: taken %t, want %t", algorithm, taken, tc.taken)
+				if taken := algorithm.Decide(charges, counters, of); taken != tc.taken {
+					t.Errorf("%v: taken %t, want %t", kind, taken, tc.taken)
 				}
 				var (
 					allowed   []bool
@@ -77,15 +78,15 @@ func TestDecide(t *testing.T) {
 					allowed, remaining = append(allowed, c.Allowed), append(remaining, c.Remaining)
 				}
 				if !slices.Equal(allowed, tc.allowed) || !slices.Equal(remaining, tc.remaining) {
-					t.Errorf("%v: allowed %v, remaining %v, want %v, %v", algorithm, allowed, remaining, tc.allowed, tc.remaining)
+					t.Errorf("%v: allowed %v, remaining %v, want %v, %v", kind, allowed, remaining, tc.allowed, tc.remaining)
 				}
 				for i, u := range counters {
 					spent := tc.spent[i]
-					if algorithm == limiter.TokenBucket && spent == limiter.MaxCount-4 {
+					if kind == limiter.TokenBucket && spent == limiter.MaxCount-4 {
 						spent = limiter.MaxCount // its debt is not part of Current
 					}
 					if u.Spent != spent || u.Returned != tc.returned[i] {
-						t.Errorf("%v: counter %d spent %d, returned %d, want %d, %d", algorithm, i, u.Spent, u.Returned, spent, tc.returned[i])
+						t.Errorf("%v: counter %d spent %d, returned %d, want %d, %d", kind, i, u.Spent, u.Returned, spent, tc.returned[i])
 					}
 				}
 				if !tc.taken {
@@ -97,7 +98,7 @@ func TestDecide(t *testing.T) {
 }
 
 // holding is a counter with n units spent just now.
-func holding(t *testing.T, l limiter.Limit, n int64) limiter.Usage {
+func holding(t *testing.T, l limiter.Limit, n int64) algorithm.Usage {
 	t.Helper()
 	var c cell
 	u := c.load(l, noon)
@@ -109,7 +110,7 @@ func holding(t *testing.T, l limiter.Limit, n int64) limiter.Usage {
 	return c.load(l, noon)
 }
 
-func wantUntouched(t *testing.T, counters []limiter.Usage, want limiter.Usage) {
+func wantUntouched(t *testing.T, counters []algorithm.Usage, want algorithm.Usage) {
 	t.Helper()
 	for i, u := range counters {
 		if u.Current != want.Current || u.Previous != want.Previous || u.Debt != want.Debt {
@@ -134,9 +135,9 @@ func TestRetryAfterOfABatch(t *testing.T) {
 		{"costs that overflow together", 5, math.MaxInt64, limiter.Never},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			counters := []limiter.Usage{holding(t, l, 4)}
+			counters := []algorithm.Usage{holding(t, l, 4)}
 			charges := []limiter.Charge{{Limit: l, Cost: tc.first}, {Limit: l, Cost: tc.then}}
-			if limiter.Decide(charges, counters, []int{0, 0}) {
+			if algorithm.Decide(charges, counters, []int{0, 0}) {
 				t.Fatal("taken, want refused")
 			}
 			if got := charges[1].RetryAfter; got != tc.want {
@@ -154,9 +155,9 @@ func TestRefusalUndoesRefundsOfBothWindows(t *testing.T) {
 	l := limiter.PerMinute(10)
 	now := noon + 30_000
 	number := now / l.WindowMillis()
-	counters := []limiter.Usage{limiter.WindowUsage(l, now, number, 2, 6)}
+	counters := []algorithm.Usage{windowUsage(l, now, number, 2, 6)}
 	charges := []limiter.Charge{{Limit: l, Cost: -5}, {Limit: l, Cost: 11}}
-	if limiter.Decide(charges, counters, []int{0, 0}) {
+	if algorithm.Decide(charges, counters, []int{0, 0}) {
 		t.Fatal("taken, want refused")
 	}
 	if u := counters[0]; u.Current != 2 || u.Previous != 6 || u.Returned != 0 {

@@ -1,0 +1,91 @@
+// Package window is the arithmetic of the SlidingWindow and the FixedWindow. Package algorithm judges batches with it;
+// a store in memory may decide a single charge with it directly.
+package window
+
+import (
+	"time"
+
+	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/internal/arith"
+)
+
+// Counts is what a counter of one of the two windows holds at one moment.
+type Counts struct {
+	Current, Previous int64 // units; Previous is 0 for a FixedWindow
+	Left              int64 // milliseconds until the next window begins
+	Length            int64 // of a window, in milliseconds
+}
+
+// Spend decides a charge that is a batch of its own, has a Cost above 0 and the Mode Enforce, and spends it if it
+// fits. It fills in the charge but for At, which the caller sets, and what [Counts.Tell] fills in. Both together give
+// what [algorithm.Usage.Judge] gives, in 6 ns instead of 14.
+//
+// [algorithm.Usage.Judge]: https://pkg.go.dev/github.com/httplimit/httplimit/limiter/algorithm#Usage.Judge
+func (w *Counts) Spend(c *limiter.Charge) (fits bool) {
+	room := w.Room(c.Limit.Requests)
+	fits = c.Cost <= room
+	c.Current, c.Previous = w.Current, w.Previous
+	c.Allowed, c.Cached = fits, false
+	if fits {
+		w.Current += c.Cost
+		room -= c.Cost
+	}
+	c.Remaining = max(0, room)
+	return fits
+}
+
+// Tell fills in RetryAfter and ResetAfter of a charge that [Counts.Spend] has decided. It may be left until the counter
+// is unlocked.
+func (w *Counts) Tell(c *limiter.Charge) {
+	c.RetryAfter = 0
+	if !c.Allowed {
+		c.RetryAfter = w.RetryAfter(&c.Limit, c.Cost)
+	}
+	c.ResetAfter = w.ResetAfter(&c.Limit)
+}
+
+// Room returns how many units fit under a limit of that many requests; negative above the limit.
+func (w *Counts) Room(requests int64) int64 {
+	return requests - w.Current - w.weighted()
+}
+
+// weighted returns the previous window's count times the share of it that a window ending now still covers, rounded
+// down: with the count before the request compared against the limit, as the originals of this algorithm do,
+// p x (W-e) + (c+n) x W <= L x W + (W-1) is the same as floor(p x (W-e) / W) + c + n <= L.
+func (w *Counts) weighted() int64 {
+	if w.Previous == 0 {
+		return 0
+	}
+	return arith.MulDiv(w.Previous, w.Left, w.Length)
+}
+
+// RetryAfter returns the wait of a cost that does not fit.
+func (w *Counts) RetryAfter(l *limiter.Limit, cost int64) time.Duration {
+	if cost > l.Requests {
+		return limiter.Never
+	}
+	if l.Algorithm == limiter.FixedWindow {
+		return arith.Millis(w.Left)
+	}
+	// Solve the condition for the first moment at which it holds, without other traffic.
+	if free := l.Requests - w.Current - cost; free >= 0 {
+		// In this window, as the previous one leaves: p x (W-e') <= free x W + W-1.
+		return arith.Millis(w.Left - arith.MulAddDiv(free, w.Length, w.Length-1, w.Previous))
+	}
+	// After the window boundary, as the current one leaves: c x (W-e') <= (L-n) x W + W-1.
+	return arith.Millis(w.Left + w.Length - arith.MulAddDiv(l.Requests-cost, w.Length, w.Length-1, w.Current))
+}
+
+// ResetAfter returns the time until both windows are over or, for a SlidingWindow, the weight of both rounds to 0.
+func (w *Counts) ResetAfter(l *limiter.Limit) time.Duration {
+	sliding := l.Algorithm == limiter.SlidingWindow
+	switch {
+	case w.Current > 0 && sliding:
+		return arith.Millis(w.Left + w.Length - (w.Length-1)/w.Current)
+	case w.Current > 0:
+		return arith.Millis(w.Left)
+	case w.Previous > 0:
+		return arith.Millis(max(0, w.Left-(w.Length-1)/w.Previous))
+	}
+	return 0
+}
