@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"reflect"
 
+	"github.com/httplimit/httplimit/internal/fields"
 	"github.com/httplimit/httplimit/limiter"
 )
 
@@ -76,18 +77,18 @@ type settings struct {
 	rules          []rule
 	store          limiter.Store
 	headers        HeaderStyle
-	policy         string // RateLimit-Policy when every rule applies with its own Limit
+	policies       fields.Policies
 	instances      int64
 	onDeny         func(http.ResponseWriter, *http.Request, Denial)
 	expose         bool
 	countPreflight bool
 	observer       Observer
-	log            *journal
-	windows        windows
+	logger         *logger
+	windows        windowSet
 }
 
 // compile checks cfg against the store that it will use and makes it ready.
-func (cfg Config) compile(store limiter.Store, log *journal) (*settings, error) {
+func (cfg Config) compile(store limiter.Store, log *logger) (*settings, error) {
 	var f faults
 	if len(cfg.Rules) == 0 {
 		f.add("Rules", "there are none, want at least one")
@@ -111,7 +112,7 @@ func (cfg Config) compile(store limiter.Store, log *journal) (*settings, error) 
 	}
 	s := &settings{
 		store: store, headers: headers, instances: int64(max(1, cfg.Instances)), onDeny: cfg.OnDeny,
-		expose: cfg.Expose, countPreflight: cfg.CountPreflight, observer: cfg.Observer, log: log,
+		expose: cfg.Expose, countPreflight: cfg.CountPreflight, observer: cfg.Observer, logger: log,
 	}
 	s.rules = make([]rule, len(cfg.Rules))
 	seen := make(map[string]int, len(cfg.Rules))
@@ -122,12 +123,12 @@ func (cfg Config) compile(store limiter.Store, log *journal) (*settings, error) 
 		} else {
 			seen[cfg.Rules[i].Name] = i
 		}
-		s.rules[i] = cfg.Rules[i].compile(field, cfg, s, &f)
+		s.rules[i] = cfg.Rules[i].compile(i, cfg, s, &f)
 	}
 	if len(f) > 0 {
 		return nil, f.err()
 	}
-	s.policy = s.fullPolicy()
+	s.policies = policies(s.rules)
 	return s, nil
 }
 
@@ -143,7 +144,7 @@ func (s *settings) rule(name string) (*rule, error) {
 	return nil, fmt.Errorf("httplimit: there is no rule %q", name)
 }
 
-// unreserved tells whether s has nothing but the unreserved characters of RFC 3986, section 2.3.
+// unreserved reports whether s has nothing but the unreserved characters of RFC 3986, section 2.3.
 func unreserved(s string) bool {
 	for i := range len(s) {
 		if !isPlain(s[i], true) {

@@ -3,57 +3,67 @@ package httplimit
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/httplimit/httplimit/limiter"
 )
 
-type ledgerKey struct{}
+// Verdict is what one rule says of one request.
+type Verdict struct {
+	Rule  string        // its name
+	Limit limiter.Limit // the limit that held
+	Cost  int64         // what the request was to spend
+	limiter.Decision
+}
 
-// ledger is what the handler can learn of a request's decisions and add to them. It outlives the Outcome. Safe for
+type exposureKey struct{}
+
+// exposure is what the handler can learn of a request's decisions and add to them. It outlives the Outcome. Safe for
 // concurrent use.
-type ledger struct {
-	outer *ledger // of a Middleware that the request passed before
+type exposure struct {
+	outer *exposure // of a Middleware that the request passed before
 	m     *Middleware
 	s     *settings
 
-	mu      sync.Mutex
-	entries []entry
+	mu    sync.Mutex
+	rules []exposedRule
 }
 
-type entry struct {
-	verdict Verdict
+type exposedRule struct {
 	rule    *rule
-	charge  limiter.Charge
 	source  Source
+	verdict Verdict
+	charge  limiter.Charge   // where and against which limit; never written
 	spends  []limiter.Charge // what Spend added
 }
 
-func newLedger(o *Outcome) *ledger {
-	l := &ledger{m: o.m, s: o.s, entries: make([]entry, len(o.items))}
-	l.outer, _ = o.ctx.Value(ledgerKey{}).(*ledger)
-	for i := range o.items {
-		l.entries[i] = entry{verdict: o.verdict(i), rule: o.items[i].rule, charge: o.charges[i], source: o.items[i].source}
+func newExposure(d *decision) *exposure {
+	e := &exposure{m: d.m, s: d.s, rules: make([]exposedRule, len(d.rules))}
+	e.outer, _ = d.ctx.Value(exposureKey{}).(*exposure)
+	for i := range d.rules {
+		r := &d.rules[i]
+		e.rules[i] = exposedRule{rule: r.rule, source: r.source, verdict: d.verdict(i), charge: d.charges[i]}
 	}
-	return l
+	return e
 }
 
 // Verdicts returns what the rules said of the request with this context: those of every Middleware with Config.Expose that
 // it passed, outermost first. What was added with [Spend] is in it. Nil where there is none.
 func Verdicts(ctx context.Context) []Verdict {
-	l, _ := ctx.Value(ledgerKey{}).(*ledger)
-	return l.verdicts()
+	e, _ := ctx.Value(exposureKey{}).(*exposure)
+	return e.verdicts()
 }
 
-func (l *ledger) verdicts() []Verdict {
-	if l == nil {
+func (e *exposure) verdicts() []Verdict {
+	if e == nil {
 		return nil
 	}
-	all := l.outer.verdicts()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for i := range l.entries {
-		all = append(all, l.entries[i].verdict)
+	all := e.outer.verdicts()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i := range e.rules {
+		all = append(all, e.rules[i].verdict)
 	}
 	return all
 }
@@ -70,55 +80,55 @@ func Spend(ctx context.Context, rule string, n int64) error {
 	if n < 0 {
 		return fmt.Errorf("httplimit: Spend of %d units, want 0 or more", n)
 	}
-	innermost, _ := ctx.Value(ledgerKey{}).(*ledger)
+	innermost, _ := ctx.Value(exposureKey{}).(*exposure)
 	if innermost == nil {
-		return fmt.Errorf("httplimit: Spend for rule %q: this context is not that of a request that passed a Middleware with Config.Expose", rule)
+		return fmt.Errorf("httplimit: Spend for rule %q: this context is not that of a request that passed a "+
+			"Middleware with Config.Expose", rule)
 	}
-	for l := innermost; l != nil; l = l.outer {
-		for i := range l.entries {
-			if l.entries[i].rule.name == rule {
-				return l.spend(context.WithoutCancel(ctx), i, n)
+	for e := innermost; e != nil; e = e.outer {
+		for i := range e.rules {
+			if e.rules[i].rule.name == rule {
+				return e.spend(context.WithoutCancel(ctx), &e.rules[i], n)
 			}
 		}
 	}
 	return fmt.Errorf("httplimit: no rule %q applied to this request", rule)
 }
 
-func (l *ledger) spend(ctx context.Context, i int, n int64) error {
-	e := &l.entries[i]
-	charge := e.charge // where and against which limit; never written
+func (e *exposure) spend(ctx context.Context, r *exposedRule, n int64) error {
 	n = min(n, limiter.MaxCount)
+	charge := r.charge
 	charge.Cost, charge.Mode, charge.State = n, limiter.Force, limiter.State{}
-	store := l.s.store
-	if e.source == SourceLocal {
-		store = l.m.local()
+	store := e.s.store
+	if r.source == SourceLocal {
+		store = e.m.local()
 	}
 	batch := []limiter.Charge{charge}
 	if _, err := store.Take(ctx, batch); err != nil {
-		return fmt.Errorf("httplimit: rule %q: %w", e.rule.name, err)
+		return fmt.Errorf("httplimit: rule %q: %w", r.rule.name, err)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	// A counter that is full took less, and no more can be given back.
 	batch[0].Cost = min(n, limiter.MaxCount-min(batch[0].Current, limiter.MaxCount))
-	e.verdict.Cost = min(e.verdict.Cost+n, limiter.MaxCount)
-	e.verdict.Remaining, e.verdict.ResetAfter = batch[0].Remaining, batch[0].ResetAfter
-	if e.rule.CountStatus != nil {
-		e.spends = append(e.spends, batch[0])
+	r.verdict.Cost = min(r.verdict.Cost+n, limiter.MaxCount)
+	r.verdict.Remaining, r.verdict.ResetAfter = batch[0].Remaining, batch[0].ResetAfter
+	if r.rule.CountStatus != nil {
+		r.spends = append(r.spends, batch[0])
 	}
 	return nil
 }
 
 // spends returns what Spend has added to a rule so far.
-func (l *ledger) spends(rule string) []limiter.Charge {
-	if l == nil {
+func (e *exposure) spends(rule string) []limiter.Charge {
+	if e == nil {
 		return nil
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for i := range l.entries {
-		if l.entries[i].rule.name == rule {
-			return append([]limiter.Charge(nil), l.entries[i].spends...)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i := range e.rules {
+		if e.rules[i].rule.name == rule {
+			return slices.Clone(e.rules[i].spends)
 		}
 	}
 	return nil

@@ -18,7 +18,7 @@ func TestFromListsAllMiddlewares(t *testing.T) {
 	outer := mustNew(t, httplimit.Config{Expose: true, Rules: []httplimit.Rule{{Name: "outer", Key: httplimit.Everyone(), Limit: limiter.PerDay(9)}}})
 	inner := mustNew(t, httplimit.Config{Expose: true, Rules: []httplimit.Rule{
 		{Name: "inner", Key: httplimit.Everyone(), Limit: limiter.PerDay(5)},
-		{Name: "trial", Key: httplimit.Everyone(), Limit: limiter.PerDay(1), Shadow: true, Cost: func(*http.Request) (int64, error) { return 2, nil }},
+		{Name: "shadow", Key: httplimit.Everyone(), Limit: limiter.PerDay(1), Shadow: true, Cost: func(*http.Request) (int64, error) { return 2, nil }},
 	}})
 	var got []httplimit.Verdict
 	outer.Handler(inner.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -31,7 +31,7 @@ func TestFromListsAllMiddlewares(t *testing.T) {
 		rule      string
 		remaining int64
 		allowed   bool
-	}{{"outer", 8, true}, {"inner", 4, true}, {"trial", 1, false}} {
+	}{{"outer", 8, true}, {"inner", 4, true}, {"shadow", 1, false}} {
 		if v := got[i]; v.Rule != want.rule || v.Remaining != want.remaining || v.Allowed != want.allowed {
 			t.Errorf("verdict %d: got %+v, want %+v", i, v, want)
 		}
@@ -122,10 +122,10 @@ func TestWhatARuleOnTrialOrAnOpenOneWasSpentIsGivenBackToo(t *testing.T) {
 	store := &scripted{answer: func(c *limiter.Charge) { c.Allowed = c.Mode == limiter.Force }}
 	never := func(int) bool { return false }
 	m := mustNew(t, httplimit.Config{Expose: true, Store: store, Rules: []httplimit.Rule{
-		{Name: "trial", Key: httplimit.Everyone(), Limit: limiter.PerDay(5), Shadow: true, CountStatus: never},
+		{Name: "shadow", Key: httplimit.Everyone(), Limit: limiter.PerDay(5), Shadow: true, CountStatus: never},
 	}})
 	m.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if err := httplimit.Spend(r.Context(), "trial", 10); err != nil {
+		if err := httplimit.Spend(r.Context(), "shadow", 10); err != nil {
 			t.Error(err)
 		}
 	})).ServeHTTP(httptest.NewRecorder(), get())

@@ -1,22 +1,15 @@
 package httplimit
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
-
-	"github.com/httplimit/httplimit/limiter"
 )
-
-// Verdict is what one rule says of one request.
-type Verdict struct {
-	Rule  string        // its name
-	Limit limiter.Limit // the limit that held
-	Cost  int64         // what the request was to spend
-	limiter.Decision
-}
 
 // Denial is a refusal: what a custom answer is made from. It owns its Rules and may be kept. Its zero value is no
 // refusal and not to be served.
@@ -32,17 +25,6 @@ type Denial struct {
 	Rules []Verdict
 }
 
-// statusClientClosed is what nginx logs for a client that left before the answer; it never reaches a wire.
-const statusClientClosed = 499
-
-const (
-	problemQuota    = "https://iana.org/assignments/http-problem-types#quota-exceeded"
-	problemCapacity = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"
-
-	headQuota    = `{"type":"` + problemQuota + `","title":"Request cannot be satisfied as assigned quota has been exceeded","status":`
-	headCapacity = `{"type":"` + problemCapacity + `","title":"Request cannot be satisfied due to temporary server capacity constraints","status":`
-)
-
 // ServeHTTP writes the default answer: a problem document (RFC 9457) with the types of
 // draft-ietf-httpapi-ratelimit-headers-11, section 5. The header fields of the refusal are not its work: they are
 // set before Config.OnDeny is called.
@@ -52,33 +34,8 @@ func (d Denial) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body := bodies.Get().(*[]byte)
 	defer bodies.Put(body)
-	serveProblem(w, r, d.Status, make([]string, 1), func() []byte {
-		*body = d.appendProblem((*body)[:0])
-		return *body
-	})
-}
-
-// bodies keeps buffers for answers: refusals come in floods.
-var bodies = sync.Pool{New: func() any { return new([]byte) }}
-
-// serveProblem writes an answer whose body is problem's, with value as room for a field.
-func serveProblem(w http.ResponseWriter, r *http.Request, status int, value []string, problem func() []byte) {
-	value[0] = "application/problem+json"
-	w.Header()["Content-Type"] = value
-	if unreadBody(r) {
-		// Otherwise net/http reads up to 256 KiB of it before it sends the refusal, at the client's pace.
-		w.Header().Set("Connection", "close")
-	}
-	w.WriteHeader(status)
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(problem()) // a client that has left is no fault of ours
-	}
-}
-
-// unreadBody tells whether the server would wait for much of the request's body.
-func unreadBody(r *http.Request) bool {
-	const little = 64 << 10
-	return r.ProtoMajor == 1 && (r.ContentLength < 0 || r.ContentLength > little)
+	*body = d.appendProblem((*body)[:0])
+	serveProblem(w, r, d.Status, []string{problemType}, *body)
 }
 
 // MarshalJSON returns the problem document that ServeHTTP writes.
@@ -86,6 +43,117 @@ func (d Denial) MarshalJSON() ([]byte, error) {
 	const usual = 256 // bytes; with one rule it is about 190
 	return d.appendProblem(make([]byte, 0, usual)), nil
 }
+
+// bodies keeps buffers for answers: refusals come in floods.
+var bodies = sync.Pool{New: func() any { return new([]byte) }}
+
+// denial returns the refusal. It appends the Rules to rules.
+func (d *decision) denial(rules []Verdict) Denial {
+	for i := range d.rules {
+		r := &d.rules[i]
+		closed := d.status == http.StatusServiceUnavailable && r.failsClosed()
+		if (closed || d.violated(i)) && !r.Private {
+			rules = append(rules, d.verdict(i))
+		}
+	}
+	return Denial{Status: d.status, RetryAfter: d.longestWait(), Rules: rules}
+}
+
+// longestWait returns the longest wait of the violated rules, or that of a 503. Without other traffic a rule that
+// allows the request goes on doing so.
+func (d *decision) longestWait() time.Duration {
+	longest := d.retryAfter
+	for i := range d.rules {
+		if d.violated(i) {
+			longest = max(longest, d.charges[i].RetryAfter)
+		}
+	}
+	return longest
+}
+
+// deny answers a refused request of Handler.
+func (o *Outcome) deny(w http.ResponseWriter, r *http.Request) {
+	defer o.Release()
+	onDeny := o.decision.s.onDeny
+	if onDeny == nil || o.Abandoned() {
+		o.ServeHTTP(w, r)
+		return
+	}
+	onDeny(w, r, o.decision.denial(nil))
+}
+
+// ServeHTTP answers a refused request as [Denial.ServeHTTP] does. A client that has left gets no answer, but one whose
+// request ran into a time-out of our own may still be there, and gets a 503 without a body.
+func (o *Outcome) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if o.Abandoned() {
+		if errors.Is(o.decision.ctx.Err(), context.DeadlineExceeded) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		return
+	}
+	serveProblem(w, r, o.Status(), o.fields.Value(problemType), o.Problem())
+}
+
+// Problem returns the body of the default answer to a refused request, as [Denial.MarshalJSON] does. It is not to be
+// written to, and valid until Release.
+func (o *Outcome) Problem() []byte {
+	if r := o.decision.onlyViolated(); r != nil {
+		return r.problem
+	}
+	d := o.decision.denial(o.verdicts[:0]) // borrowed: nobody else sees this Denial
+	o.verdicts = d.Rules
+	o.body = d.appendProblem(o.body[:0])
+	return slices.Clip(o.body)
+}
+
+// onlyViolated returns the rule that alone refused the request, nil if there is none or several.
+func (d *decision) onlyViolated() (only *rule) {
+	for i := range d.rules {
+		if !d.violated(i) {
+			continue
+		}
+		if only != nil {
+			return nil
+		}
+		only = d.rules[i].rule
+	}
+	return only
+}
+
+const problemType = "application/problem+json"
+
+// serveProblem writes an answer of that body. contentType is the slice to be used as its field.
+func serveProblem(w http.ResponseWriter, r *http.Request, status int, contentType []string, body []byte) {
+	w.Header()["Content-Type"] = contentType
+	closeUnread(w.Header(), r)
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // a client that has left is no fault of ours
+	}
+}
+
+// CloseUnread sets Connection: close in h, the header of the answer to a refused request r, where [Denial.ServeHTTP]
+// would set it: for adapters whose framework writes the answer.
+func (o *Outcome) CloseUnread(h http.Header, r *http.Request) { closeUnread(h, r) }
+
+// closeUnread has the server close the connection after a refusal, if it would otherwise read much of the request's body
+// before it sends the answer, at the client's pace: net/http reads up to 256 KiB.
+func closeUnread(h http.Header, r *http.Request) {
+	const little = 64 << 10
+	if r.ProtoMajor == 1 && (r.ContentLength < 0 || r.ContentLength > little) {
+		h.Set("Connection", "close")
+	}
+}
+
+const (
+	problemQuota    = "https://iana.org/assignments/http-problem-types#quota-exceeded"
+	problemCapacity = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"
+
+	headQuota = `{"type":"` + problemQuota +
+		`","title":"Request cannot be satisfied as assigned quota has been exceeded","status":`
+	headCapacity = `{"type":"` + problemCapacity +
+		`","title":"Request cannot be satisfied due to temporary server capacity constraints","status":`
+)
 
 func (d *Denial) appendProblem(b []byte) []byte {
 	head := headQuota
@@ -103,7 +171,7 @@ func (d *Denial) appendProblem(b []byte) []byte {
 	return append(b, `]}`...)
 }
 
-// appendJSON writes a string. Rule names seldom need an escape, and then this saves two allocations a refusal.
+// appendJSON appends a string. Rule names seldom need an escape, and then this saves two allocations a refusal.
 func appendJSON(b []byte, s string) []byte {
 	if !plainJSON(s) {
 		escaped, _ := json.Marshal(s) // a string always has a JSON form

@@ -4,13 +4,13 @@
 //	limit := httplimit.PerIP(100, time.Minute)
 //	http.ListenAndServe(":8080", limit(mux))
 //
-// A client above its limit gets 429 with a Retry-After that is true: after that many seconds (24 days at most) the same
-// request passes, if nobody else spends the client's quota. Every answer tells where the client stands, in the RateLimit fields of
-// draft-ietf-httpapi-ratelimit-headers-11. What is refused costs the client nothing.
+// A client above its limit gets 429 with an exact Retry-After: after that many seconds (24 days at most) the same
+// request passes, if nobody else spends the client's quota. Every answer says where the client stands, in the RateLimit
+// fields of draft-ietf-httpapi-ratelimit-headers-11. A refused request costs the client nothing.
 //
 // [New] takes a [Config] of rules. A [Rule] says who is counted ([Key]), how much each may spend ([limiter.Limit]), and
-// what happens on a bad day. All rules of a request are decided in one step, and a request that any of them refuses
-// spends nothing of the others.
+// what happens while the store is down. All rules of a request are decided in one step, and a request that any of them
+// refuses spends nothing of the others.
 //
 // # What decides whether a limit holds in production
 //
@@ -20,13 +20,13 @@
 // identity only after it was verified: limit by address before authentication, by user behind it. Keys of secrets
 // ([BearerToken], [APIKey], [Cookie], [Secret]) are stored as hashes.
 //
-// The store. With one process the in-memory default is exact and takes no round trip. Behind a load balancer each
+// The store. With one process the in-memory default is exact and needs no round trip. Behind a load balancer each
 // process would count for itself, so ten of them admit ten times the limit: use redisstore, which decides in one atomic
 // script on the server's clock, or memcachestore. Only Config.Store changes.
 //
 // The store's bad day. Each rule chooses: count in this process with its share of the limit ([FailLocal], the default),
-// let pass ([FailOpen]), or answer 503 ([FailClosed]). A store that is down costs its time-out for a few requests and then
-// next to nothing. [Middleware.Health] tells a readiness page.
+// let pass ([FailOpen]), or answer 503 ([FailClosed]). A store that is down costs its time-out for a few requests, and
+// next to nothing from then on. [Middleware.Health] is for a readiness page.
 //
 // # Where to put it
 //
@@ -35,10 +35,17 @@
 // Access-Control-Expose-Headers so that they can read the fields. http.TimeoutHandler drops the fields of what it
 // wraps when it answers itself: put the limiter around it.
 //
-// # Frameworks
+// # In handlers, and for operators
+//
+// [Verdicts] and [Spend] are for handlers that show a quota or learn a cost late. [Middleware.Allow] limits by what only
+// a handler knows, such as the login name in a body; [Middleware.Peek] and [Middleware.Reset] are for the operator who
+// is asked to unblock somebody. An [Observer] is told of every decision.
+//
+// # Frameworks, and how to adapt another one
 //
 // chi and every router that takes net/http middleware use [Middleware.Handler]. Gin, Echo and Fiber have adapters of their
-// own below adapters/. Any other router can be served with [Middleware.Check], which decides and writes nothing.
+// own below adapters/. The rest of this package is for authors of adapters: a [Request] goes into [Middleware.Check] or
+// [Middleware.CheckHTTP], which decide and write nothing, and the [Outcome] says what to write.
 //
 // [limiter.Limit]: https://pkg.go.dev/github.com/httplimit/httplimit/limiter#Limit
 package httplimit

@@ -107,11 +107,11 @@ func ExampleRule_countStatus() {
 	// right 429 []
 }
 
-// A rule on trial refuses nothing. The log and the Observer tell what it would have refused.
+// A Shadow rule refuses nothing. The log and the Observer report what it would have refused.
 func ExampleRule_shadow() {
 	var seen strings.Builder
 	m, err := httplimit.New(httplimit.Config{Observer: printer{&seen}, Rules: []httplimit.Rule{
-		{Name: "trial", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1), Shadow: true},
+		{Name: "shadow", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1), Shadow: true},
 	}})
 	if err != nil {
 		log.Fatal(err)
@@ -121,8 +121,8 @@ func ExampleRule_shadow() {
 	fmt.Print(seen.String())
 	// Output:
 	// 200 200
-	// trial allowed store 1
-	// trial shadow-refused store 1
+	// shadow allowed store 1
+	// shadow shadow-refused store 1
 }
 
 // The office is exempt. Behind a proxy it is the client's address that counts, so both get the same key.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -169,24 +168,6 @@ func atUnixNano(t *testing.T, now int64, f func()) {
 	})
 }
 
-func checkProblem(t *testing.T, w *httptest.ResponseRecorder, want map[string]any) {
-	t.Helper()
-	if got := w.Header().Get("Content-Type"); got != "application/problem+json" {
-		t.Errorf("Content-Type: got %q, want application/problem+json", got)
-	}
-	var got map[string]any
-	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
-		t.Fatalf("body %q: %v", w.Body, err)
-	}
-	for member, value := range want {
-		g, _ := json.Marshal(got[member])
-		v, _ := json.Marshal(value)
-		if string(g) != string(v) {
-			t.Errorf("problem member %q: got %s, want %s", member, g, v)
-		}
-	}
-}
-
 func TestRetryAfterVectors(t *testing.T) {
 	var file struct {
 		Cases []struct {
@@ -249,17 +230,6 @@ func deref(list []*int64) (out []any) {
 		out = append(out, *p)
 	}
 	return out
-}
-
-func readVectors(t *testing.T, name string, into any) {
-	t.Helper()
-	raw, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(raw, into); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
 }
 
 func TestHeaderStyles(t *testing.T) {

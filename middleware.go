@@ -1,8 +1,6 @@
 package httplimit
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -16,7 +14,7 @@ import (
 // pass. It is safe for concurrent use, starts no goroutine and needs no closing.
 type Middleware struct {
 	settings atomic.Pointer[settings]
-	journal  *journal
+	logger   *logger
 	local    func() limiter.Store // counts while the store is away; made when first needed
 	changing sync.Mutex           // one Reconfigure at a time
 }
@@ -30,20 +28,11 @@ func New(cfg Config) (*Middleware, error) {
 			return nil, err
 		}
 	}
-	m := &Middleware{journal: newJournal(), local: sync.OnceValue(newLocalStore)}
+	m := &Middleware{logger: newLogger(), local: sync.OnceValue(newLocalStore)}
 	if err := m.configure(cfg, store); err != nil {
 		return nil, err
 	}
 	return m, nil
-}
-
-// newLocalStore is a memstore with room for its default number of keys.
-func newLocalStore() limiter.Store {
-	store, err := memstore.New(memstore.Config{})
-	if err != nil {
-		return failing{err} // its zero Config is valid, so never
-	}
-	return store
 }
 
 // Reconfigure replaces the configuration as a whole, also under load: each request is decided and settled by one of
@@ -66,11 +55,11 @@ func (m *Middleware) Reconfigure(cfg Config) error {
 }
 
 func (m *Middleware) configure(cfg Config, store limiter.Store) error {
-	s, err := cfg.compile(store, m.journal)
+	s, err := cfg.compile(store, m.logger)
 	if err != nil {
 		return err
 	}
-	m.journal.logger.Store(cfg.Logger)
+	m.logger.out.Store(cfg.Logger)
 	m.settings.Store(s)
 	return nil
 }
@@ -94,11 +83,11 @@ func PerIP(n int64, window time.Duration) func(http.Handler) http.Handler {
 func (m *Middleware) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		o := outcomes.Get().(*Outcome)
-		o.request.r = r
-		o.check(m, &o.request)
+		o.own.r = r
+		o.check(m, &o.own, false)
 		o.SetFields(w.Header())
-		if o.Refused() {
-			o.refuse(w, r)
+		if o.Status() != 0 {
+			o.deny(w, r)
 			return
 		}
 		if o.Exposes() {
@@ -108,29 +97,7 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 			o.serveCounted(next, w, r)
 			return
 		}
-		o.release() // nothing depends on the status
+		o.Release() // nothing depends on the status
 		next.ServeHTTP(w, r)
 	})
-}
-
-func (o *Outcome) refuse(w http.ResponseWriter, r *http.Request) {
-	if o.s.onDeny == nil || o.status == statusClientClosed {
-		o.Refuse(w, r)
-		return
-	}
-	defer o.Settle(o.status)
-	o.s.onDeny(w, r, o.denial(nil))
-}
-
-// Refuse answers a refused request as [Denial.ServeHTTP] does, and settles. A client that has left gets no answer, but
-// one whose request ran into a time-out of our own may still be there, and gets a 503 without a body.
-func (o *Outcome) Refuse(w http.ResponseWriter, r *http.Request) {
-	defer o.Settle(o.status)
-	if o.status == statusClientClosed {
-		if errors.Is(o.ctx.Err(), context.DeadlineExceeded) {
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}
-		return
-	}
-	serveProblem(w, r, o.status, o.wire.shelf.values(1), o.Problem)
 }

@@ -20,10 +20,10 @@ func TestHandlerAllocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	year := 366 * 24 * time.Hour // no turn of the window comes in between
+	year := 366 * 24 * time.Hour // no window boundary comes in between
 	tests := map[string]struct {
 		limit limiter.Limit
-		want  float64 // the values stand on a shelf, which is made for many requests at once
+		want  float64 // the values stand in an arena, which is made for many requests at once
 	}{
 		"allowed": {limiter.Per(1_000_000, year), 0},
 		"refused": {limiter.Per(1, year), 0},

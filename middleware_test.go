@@ -20,10 +20,6 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-func ip(limit limiter.Limit) httplimit.Rule {
-	return httplimit.Rule{Name: "ip", Key: httplimit.ClientIP(), Limit: limit}
-}
-
 func TestFifthPassesSixthIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{ip(limiter.Per(5, 10*time.Second))}})
@@ -54,26 +50,6 @@ func TestFifthPassesSixthIsRefused(t *testing.T) {
 		if w := serve(m, "192.0.2.7:3"); w.Code != http.StatusOK {
 			t.Errorf("after waiting %v: got %d, want 200", wait, w.Code)
 		}
-	})
-}
-
-func checkRefusal(t *testing.T, w *httptest.ResponseRecorder, rules ...string) {
-	t.Helper()
-	if w.Code != http.StatusTooManyRequests {
-		t.Fatalf("status: got %d, want 429", w.Code)
-	}
-	if got := w.Header().Get("Cache-Control"); got != "no-store" {
-		t.Errorf("Cache-Control: got %q, want no-store", got)
-	}
-	if got := w.Header().Get("Retry-After"); got == "" {
-		t.Error("no Retry-After")
-	}
-	list := make([]any, len(rules))
-	for i, r := range rules {
-		list[i] = r
-	}
-	checkProblem(t, w, map[string]any{
-		"type": "https://iana.org/assignments/http-problem-types#quota-exceeded", "status": 429, "violated-policies": list,
 	})
 }
 
@@ -141,15 +117,6 @@ func TestWhatAppliesToARequest(t *testing.T) {
 	}
 }
 
-func get() *http.Request { return httptest.NewRequest(http.MethodGet, "/", nil) }
-
-func preflight() *http.Request {
-	r := httptest.NewRequest(http.MethodOptions, "/", nil)
-	r.Header.Set("Origin", "https://app.example")
-	r.Header.Set("Access-Control-Request-Method", "POST")
-	return r
-}
-
 func TestChargeIsWhatTheRuleSays(t *testing.T) {
 	pro := limiter.Limit{Requests: 600, Window: time.Minute, Algorithm: limiter.TokenBucket}
 	store := &scripted{}
@@ -158,7 +125,7 @@ func TestChargeIsWhatTheRuleSays(t *testing.T) {
 		{Name: "plan", Key: httplimit.Everyone(), Limit: limiter.PerMinute(5),
 			LimitFunc: func(*http.Request) (limiter.Limit, error) { return pro, nil },
 			Cost:      func(r *http.Request) (int64, error) { return 7, nil }},
-		{Name: "trial", Key: httplimit.Everyone(), Limit: limiter.PerMinute(5), Shadow: true},
+		{Name: "shadow", Key: httplimit.Everyone(), Limit: limiter.PerMinute(5), Shadow: true},
 		{Name: "odd", Key: httplimit.Everyone(), Limit: limiter.PerMinute(5),
 			LimitFunc: func(*http.Request) (limiter.Limit, error) { return limiter.PerMinute(0), nil },
 			Cost:      func(r *http.Request) (int64, error) { return -3, nil }},
@@ -167,7 +134,7 @@ func TestChargeIsWhatTheRuleSays(t *testing.T) {
 	want := []limiter.Charge{
 		{Scope: "shop/plain", Limit: limiter.PerMinute(5), Cost: 1},
 		{Scope: "shop/plan", Limit: pro, Cost: 7},
-		{Scope: "shop/trial", Limit: limiter.PerMinute(5), Cost: 1, Mode: limiter.Shadow},
+		{Scope: "shop/shadow", Limit: limiter.PerMinute(5), Cost: 1, Mode: limiter.Shadow},
 		{Scope: "shop/odd", Limit: limiter.PerMinute(5), Cost: 1},
 	}
 	got := store.charges()
@@ -181,7 +148,7 @@ func TestChargeIsWhatTheRuleSays(t *testing.T) {
 
 func TestShadowNeverRefusesAndPrivateIsNeverNamed(t *testing.T) {
 	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{
-		{Name: "trial", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1), Shadow: true},
+		{Name: "shadow", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1), Shadow: true},
 		{Name: "secret", Key: httplimit.ClientIP(), Limit: limiter.PerDay(3), Private: true},
 		{Name: "open", Key: httplimit.ClientIP(), Limit: limiter.PerDay(9)},
 	}})
@@ -197,7 +164,7 @@ func TestShadowNeverRefusesAndPrivateIsNeverNamed(t *testing.T) {
 	w = serve(m, "192.0.2.7:1")
 	checkRefusal(t, w)
 	for name, values := range w.Header() {
-		if text := strings.Join(values, " "); strings.Contains(text, "secret") || strings.Contains(text, "trial") {
+		if text := strings.Join(values, " "); strings.Contains(text, "secret") || strings.Contains(text, "shadow") {
 			t.Errorf("%s: %s names a rule that it must not", name, text)
 		}
 	}
@@ -207,12 +174,12 @@ func TestShadowRefusalsAreLoggedNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		m := mustNew(t, httplimit.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Rules: []httplimit.Rule{
-			{Name: "trial", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1), Shadow: true},
+			{Name: "shadow", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1), Shadow: true},
 		}})
 		for range 10 {
 			serve(m, "192.0.2.7:1")
 		}
-		if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "rule=trial requests=1") {
+		if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "rule=shadow requests=1") {
 			t.Errorf("after 9 would-be refusals: log %q, want one line about the first", got)
 		}
 		time.Sleep(time.Minute)

@@ -3,8 +3,6 @@ package httplimit
 import (
 	"net/http"
 	"time"
-
-	"github.com/httplimit/httplimit/limiter"
 )
 
 // Observer is told of decisions, for metrics and logs. It is called in the request's goroutine and by many requests at
@@ -31,30 +29,14 @@ type Result uint8
 const (
 	ResultAllowed       Result = iota // by this rule; another one may have refused the request
 	ResultRefused                     // 429
-	ResultShadowRefused               // would have been refused were the rule not on trial
-	ResultOpen                        // passed by this rule undecided, the store being away; another one may have answered 503
+	ResultShadowRefused               // would have been refused if the rule were not Shadow
+	ResultOpen                        // passed undecided by this rule while the store was away; another one may have answered 503
 	ResultClosed                      // 503: the store was away, the policy is FailClosed
 )
 
 // String returns a name that is fit for a metric's label.
 func (r Result) String() string {
-	return name(int(r), "allowed", "refused", "shadow-refused", "open", "closed")
-}
-
-// see fills in the Result.
-func (o *Observation) see(r *rule, c *limiter.Charge, unavailable bool) {
-	switch {
-	case o.Source == SourceNone && unavailable && r.closes():
-		o.Result = ResultClosed
-	case o.Source == SourceNone:
-		o.Result = ResultOpen
-	case c.Allowed:
-		o.Result = ResultAllowed
-	case r.Shadow:
-		o.Result = ResultShadowRefused
-	default:
-		o.Result = ResultRefused
-	}
+	return nameOf(r, "allowed", "refused", "shadow-refused", "open", "closed")
 }
 
 // Source is who decided.
@@ -62,27 +44,42 @@ type Source uint8
 
 const (
 	SourceStore Source = iota // the store
-	SourceCache               // the store's deny cache, without a trip
+	SourceCache               // the store's deny cache, without asking its server
 	SourceLocal               // this process, by FailLocal
 	SourceNone                // nobody: Result is ResultOpen or ResultClosed
 )
 
 // String returns a name that is fit for a metric's label.
-func (s Source) String() string { return name(int(s), "store", "cache", "local", "none") }
+func (s Source) String() string { return nameOf(s, "store", "cache", "local", "none") }
 
-func name(i int, names ...string) string {
-	if i < len(names) {
+func nameOf[T ~uint8](i T, names ...string) string {
+	if int(i) < len(names) {
 		return names[i]
 	}
 	return "unknown"
 }
 
-// observe reports to the Observer.
-func (o *Outcome) observe(took time.Duration) {
-	for i := range o.items {
-		it := &o.items[i]
-		seen := Observation{Rule: it.rule.name, Source: it.source, Cost: o.charges[i].Cost, Store: took}
-		seen.see(it.rule, &o.charges[i], o.status == http.StatusServiceUnavailable)
-		o.s.observer.Observe(seen)
+// observe reports what each rule decided, in the time that the store took for all of them.
+func (d *decision) observe(observer Observer, took time.Duration) {
+	for i := range d.rules {
+		r := &d.rules[i]
+		observer.Observe(Observation{
+			Rule: r.name, Result: d.result(i), Source: r.source, Cost: d.charges[i].Cost, Store: took,
+		})
 	}
+}
+
+func (d *decision) result(i int) Result {
+	r := &d.rules[i]
+	switch {
+	case r.source == SourceNone && d.status == http.StatusServiceUnavailable && r.failsClosed():
+		return ResultClosed
+	case r.source == SourceNone:
+		return ResultOpen
+	case d.charges[i].Allowed:
+		return ResultAllowed
+	case r.Shadow:
+		return ResultShadowRefused
+	}
+	return ResultRefused
 }

@@ -74,7 +74,7 @@ func TestObserver(t *testing.T) {
 	}{
 		"allowed":                  {&scripted{}, 0, []string{"a allowed by store costs 3", "b allowed by store costs 1"}},
 		"refused":                  {&scripted{answer: refuse("a")}, 0, []string{"a refused by store costs 3", "b allowed by store costs 1"}},
-		"refused on trial":         {&scripted{answer: refuse("b")}, 0, []string{"a allowed by store costs 3", "b shadow-refused by store costs 1"}},
+		"refused by a shadow rule": {&scripted{answer: refuse("b")}, 0, []string{"a allowed by store costs 3", "b shadow-refused by store costs 1"}},
 		"refused by a cache":       {&scripted{answer: remember}, 0, []string{"a refused by cache costs 3", "b allowed by cache costs 1"}},
 		"store down, fail local":   {&scripted{err: errDown}, httplimit.FailLocal, []string{"a allowed by local costs 3", "b open by none costs 1"}},
 		"store down, fail open":    {&scripted{err: errDown}, httplimit.FailOpen, []string{"a open by none costs 3", "b open by none costs 1"}},

@@ -101,7 +101,7 @@ func TestDirectCalls(t *testing.T) {
 	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{
 		{Name: "login", Limit: limiter.PerDay(2), Key: httplimit.KeyFunc(func(*http.Request) (string, error) { return "", httplimit.ErrSkip })},
 		{Name: "pair", Limit: limiter.PerDay(2), Key: httplimit.Compose(httplimit.ClientIP(), httplimit.Header("X-Tenant"))},
-		{Name: "trial", Limit: limiter.PerDay(1), Key: httplimit.Everyone(), Shadow: true},
+		{Name: "shadow", Limit: limiter.PerDay(1), Key: httplimit.Everyone(), Shadow: true},
 	}})
 	ctx := context.Background()
 	for i, want := range []bool{true, true, false} {
@@ -128,12 +128,12 @@ func TestDirectCalls(t *testing.T) {
 		t.Error("too few parts: got no error")
 	}
 	for range 3 {
-		if v, err := m.Allow(ctx, "trial"); err != nil || !v.Allowed {
-			t.Errorf("a rule on trial: got %+v, %v, want allowed", v, err)
+		if v, err := m.Allow(ctx, "shadow"); err != nil || !v.Allowed {
+			t.Errorf("a shadow rule: got %+v, %v, want allowed", v, err)
 		}
 	}
-	if v, _ := m.Allow(ctx, "trial"); v.RetryAfter <= 0 {
-		t.Errorf("a rule on trial: got %+v, want the wait that it would have told", v)
+	if v, _ := m.Allow(ctx, "shadow"); v.RetryAfter <= 0 {
+		t.Errorf("a shadow rule: got %+v, want the wait that it would have given", v)
 	}
 }
 

@@ -36,13 +36,20 @@ type httpRequest struct {
 	carrier *http.Request // of the value; nil until somebody asks
 }
 
+func (h *httpRequest) clear() {
+	h.r = nil
+	if h.value != nil {
+		*h = httpRequest{}
+	}
+}
+
 func (h *httpRequest) Context() context.Context { return h.r.Context() }
 func (h *httpRequest) Method() string           { return h.r.Method }
 func (h *httpRequest) RemoteAddr() string       { return h.r.RemoteAddr }
 
 func (h *httpRequest) Values(header string) []string {
 	if values := h.r.Header[header]; values != nil {
-		return values // the name is canonical: to find that out takes longer than to look
+		return values // a canonical name needs no conversion
 	}
 	return h.r.Header.Values(header)
 }
@@ -64,7 +71,7 @@ func (h *httpRequest) HTTP() *http.Request {
 	return h.carrier
 }
 
-// foreignRequest is that of an adapter. It is asked for a request of net/http's once.
+// foreignRequest is the request of an adapter, which is asked once for its net/http form.
 type foreignRequest struct {
 	Request
 	http *http.Request // nil until somebody asks
@@ -77,7 +84,7 @@ func (f *foreignRequest) HTTP() *http.Request {
 	return f.http
 }
 
-// preflight tells whether r is a CORS preflight: an OPTIONS request alone is not.
+// preflight reports whether r is a CORS preflight: an OPTIONS request alone is not.
 func preflight(r Request) bool {
 	return r.Method() == http.MethodOptions && has(r, "Origin") && has(r, "Access-Control-Request-Method")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
@@ -18,7 +19,7 @@ type Rule struct {
 	// Name is 1 to 64 characters from 0x20 to 0x7E. Clients see it in header fields and refusals, operators in
 	// logs and metrics.
 	Name string
-	// Key tells who is counted. Required.
+	// Key says who is counted. Required.
 	Key Key
 	// NoKey counts the requests that lack the identity that Key looks for, apart from those that have one. Nil
 	// means by the address of the socket peer, so nobody gets past a rule by leaving a header out. Behind a
@@ -33,7 +34,7 @@ type Rule struct {
 	// Cost is how many units a request spends; nil means 1. After [ErrSkip] the rule does not apply; on any
 	// other error, and below 0, it is 1, logged once per cause.
 	Cost func(*http.Request) (int64, error)
-	// When tells whether the rule applies to a request; nil means to every one.
+	// When reports whether the rule applies to a request; nil means to every one.
 	When func(*http.Request) bool
 	// CountStatus, if set, is asked with the status of the answer when the handler has returned. If it says
 	// false, what the request spent is given back: so only failed logins count, or only successes. Requests
@@ -44,8 +45,8 @@ type Rule struct {
 	CountStatus func(status int) bool
 	// Failure says what happens when the store cannot decide; zero means FailLocal.
 	Failure FailurePolicy
-	// Shadow decides and reports but never refuses, and writes no field: a rule on trial. What it would have
-	// refused is counted in the log, a line a minute at most, and told to the Observer.
+	// Shadow decides and reports but never refuses, and writes no field: to try a rule before it is in force. What
+	// it would have refused is counted in the log, a line a minute at most, and told to the Observer.
 	Shadow bool
 	// Private rules are enforced but never named in fields or bodies. Set it on limits by an identity that
 	// the client has not proved, such as the user name of a login attempt, so that nobody reads the usage of
@@ -62,27 +63,28 @@ type rule struct {
 	name    string
 	scope   string
 	keys    *keyring
-	quoted  string // the name as fields have it
-	member  string // how RateLimit begins to tell of the rule
+	index   int    // in settings.rules
 	problem []byte // the body of a refusal by this rule alone
 	mode    limiter.Mode
 	checker limiter.Checker
-	windows *windows
+	windows *windowSet
 	state   *ruleState
 }
 
 const maxName = 64
 
-func (r Rule) compile(field string, cfg Config, s *settings, f *faults) rule {
+// compile makes rule number index of cfg ready.
+func (r Rule) compile(index int, cfg Config, s *settings, f *faults) rule {
+	field := fmt.Sprintf("Rules[%d]", index)
 	if r.Name == "" || len(r.Name) > maxName || !printable(r.Name) {
 		f.add(field+".Name", "%q is not 1 to %d characters from 0x20 to 0x7E", r.Name, maxName)
 	}
 	checker, _ := s.store.(limiter.Checker)
-	c := rule{Rule: r, name: r.Name, scope: cfg.Namespace + "/" + r.Name, checker: checker, state: s.log.rule(r.Name)}
+	c := rule{Rule: r, index: index, name: r.Name, scope: cfg.Namespace + "/" + r.Name, checker: checker, state: s.logger.rule(r.Name)}
 	c.windows = &s.windows
 	err := c.check(r.Limit)
 	if err == nil {
-		err = c.windows.admit(r.Limit)
+		err = c.windows.add(r.Limit)
 	}
 	if err != nil {
 		f.add(field+".Limit", "%v", err)
@@ -90,13 +92,11 @@ func (r Rule) compile(field string, cfg Config, s *settings, f *faults) rule {
 	if r.Failure > FailClosed {
 		f.add(field+".Failure", "%d is no policy, want FailLocal, FailOpen or FailClosed", r.Failure)
 	}
-	keys, keyFaults := compileKey(field+".Key", field+".NoKey", r.Key, r.NoKey, cfg.KeySecret, s.log.warn)
+	keys, keyFaults := compileKey(field+".Key", field+".NoKey", r.Key, r.NoKey, cfg.KeySecret, s.logger.warnSetup)
 	for _, fault := range keyFaults {
 		*f = append(*f, fault)
 	}
 	c.keys = keys
-	c.quoted = quote(r.Name)
-	c.member = c.quoted + ";r="
 	refusal := Denial{Status: http.StatusTooManyRequests}
 	if !r.Private {
 		refusal.Rules = []Verdict{{Rule: r.Name}}
@@ -108,7 +108,7 @@ func (r Rule) compile(field string, cfg Config, s *settings, f *faults) rule {
 	return c
 }
 
-// check tells whether l is valid and the store can run it.
+// check returns an error if l is not valid or the store cannot run it.
 func (r *rule) check(l limiter.Limit) error {
 	if err := l.Validate(); err != nil {
 		return err
@@ -128,9 +128,9 @@ func printable(s string) bool {
 	return true
 }
 
-// charge fills in the rule's charge for a request, over whatever an earlier one has left in c. It returns false where the
-// rule has nothing to do with the request.
-func (r *rule) charge(c *limiter.Charge, req Request, log *journal) (applies bool) {
+// fillCharge fills in the rule's charge for a request, over what an earlier request left in c. It returns false if the
+// rule does not apply to the request.
+func (r *rule) fillCharge(c *limiter.Charge, req Request, log *logger) (applies bool) {
 	if r.When != nil && !r.When(req.HTTP()) {
 		return false
 	}
@@ -139,13 +139,12 @@ func (r *rule) charge(c *limiter.Charge, req Request, log *journal) (applies boo
 		return false
 	}
 	if cause != nil {
-		log.once(r.name, "Key failed, NoKey decides", cause)
+		log.warnOnce(r.name, "Key failed, NoKey decides", cause)
 	}
-	// Field by field: what was just written word by word is slow to copy as a whole.
 	if c.Scope != r.scope {
-		c.Scope = r.scope // a pointer that is there already need not be written
+		c.Scope = r.scope
 	}
-	c.Limit, c.Cost, c.Mode = r.Limit, 1, r.mode
+	c.Key, c.Limit, c.Cost, c.Mode = key, r.Limit, 1, r.mode
 	c.State, c.Decision, c.Cached = limiter.State{}, limiter.Decision{}, false
 	if r.LimitFunc != nil {
 		if c.Limit, applies = r.limitFor(req, log); !applies {
@@ -157,23 +156,22 @@ func (r *rule) charge(c *limiter.Charge, req Request, log *journal) (applies boo
 			return false
 		}
 	}
-	c.Key = key
 	return true
 }
 
-// refused notes what operators should know of a refusal.
-func (r *rule) refused(retry time.Duration, log *journal) {
+// reportRefusal logs what operators should know of a refusal.
+func (r *rule) reportRefusal(retry time.Duration, log *logger) {
 	if r.Shadow {
-		r.state.trial.refuse(log, r.name)
+		r.state.shadow.refuse(log, r.name)
 	}
 	if retry == limiter.Never {
-		log.once(r.name, "a request can never pass", errTooCostly)
+		log.warnOnce(r.name, "a request can never pass", errTooCostly)
 	}
 }
 
 var errTooCostly = errors.New("its Cost is above what the limit allows at once")
 
-func (r *rule) limitFor(req Request, log *journal) (l limiter.Limit, applies bool) {
+func (r *rule) limitFor(req Request, log *logger) (l limiter.Limit, applies bool) {
 	l, err := r.LimitFunc(req.HTTP())
 	if errors.Is(err, ErrSkip) {
 		return l, false
@@ -182,16 +180,16 @@ func (r *rule) limitFor(req Request, log *journal) (l limiter.Limit, applies boo
 		err = r.check(l)
 	}
 	if err == nil && (l.Window != r.Limit.Window || l.Algorithm != r.Limit.Algorithm) {
-		err = r.windows.admit(l)
+		err = r.windows.add(l)
 	}
 	if err != nil {
-		log.once(r.name, "LimitFunc failed, the rule's Limit holds", err)
+		log.warnOnce(r.name, "LimitFunc failed, the rule's Limit holds", err)
 		return r.Limit, true
 	}
 	return l, true
 }
 
-func (r *rule) costOf(req Request, log *journal) (cost int64, applies bool) {
+func (r *rule) costOf(req Request, log *logger) (cost int64, applies bool) {
 	cost, err := r.Cost(req.HTTP())
 	if errors.Is(err, ErrSkip) {
 		return 0, false
@@ -200,8 +198,43 @@ func (r *rule) costOf(req Request, log *journal) (cost int64, applies bool) {
 		err = fmt.Errorf("a cost of %d, want 0 or more", cost)
 	}
 	if err != nil {
-		log.once(r.name, "Cost failed, the request costs 1", err)
+		log.warnOnce(r.name, "Cost failed, the request costs 1", err)
 		return 1, true
 	}
 	return cost, true
+}
+
+// windowSet holds the pairs of Algorithm and Window in which one configuration counts. Safe for concurrent use.
+type windowSet struct {
+	mu    sync.RWMutex
+	pairs map[window]bool
+}
+
+type window struct {
+	algorithm limiter.Algorithm
+	length    time.Duration
+}
+
+// maxWindows bounds what a LimitFunc can make a store keep: each pair is a set of counters of its own.
+const maxWindows = 64
+
+// add adds the window of l. The error says that there are too many.
+func (w *windowSet) add(l limiter.Limit) error {
+	pair := window{l.Algorithm, l.Window}
+	w.mu.RLock()
+	known := w.pairs[pair]
+	w.mu.RUnlock()
+	if known {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.pairs) >= maxWindows && !w.pairs[pair] {
+		return fmt.Errorf("it would be one of more than %d different windows, want fewer", maxWindows)
+	}
+	if w.pairs == nil {
+		w.pairs = make(map[window]bool)
+	}
+	w.pairs[pair] = true
+	return nil
 }

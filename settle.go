@@ -2,101 +2,96 @@ package httplimit
 
 import (
 	"context"
+	"net/http"
 	"slices"
 
 	"github.com/httplimit/httplimit/limiter"
 )
 
-// Settle ends the Outcome: once, for refused requests too, when the handler has returned. status is that of the
-// answer: 500 after a panic, 101 for a connection that was taken over, 499 where nothing was written because the
-// client had left. Rules with CountStatus give back what status does not make count; 499 always counts, so that
-// nobody gets free tries by hanging up.
+// statusClientClosed is what nginx logs for a client that left before the answer; it is never sent.
+const statusClientClosed = 499
+
+// Settle ends the Outcome: once, for refused requests too, when the handler has returned. status is that of the answer:
+// 500 after a panic, 101 for a connection that was taken over, 0 where nothing was written, which is 499 if the client
+// has left by then and 200 if not. Rules with CountStatus give back what status does not make count; 499 always counts,
+// so that nobody gets free tries by hanging up.
 //
-// The Outcome, but for its Context and its Denial, must not be used afterwards, nor settled again: it may be that of
-// another request by then.
+// The Outcome is empty then, but a Context and a Denial taken from it live on. A second Settle does nothing.
 func (o *Outcome) Settle(status int) {
-	if !o.live {
-		return // settled twice in a row; later the Outcome may be another request's
+	if o.settled {
+		return
 	}
-	if o.Counts() && status != statusClientClosed {
-		o.giveBack(status)
+	if status == 0 {
+		status = http.StatusOK
+		if o.decision.clientLeft() {
+			status = statusClientClosed
+		}
 	}
-	o.release()
+	if status != statusClientClosed && o.Counts() {
+		o.refund(status)
+	}
+	o.clear()
+	o.settled = true
 }
 
-// release hands the Outcome back.
-func (o *Outcome) release() {
-	o.forget()
-	outcomes.Put(o)
+// SettleFailed is Settle for a handler that panicked, ended its goroutine, or returned an error without a status.
+// written is the status that it had sent by then, 0 for none: an error that the client has read stays what it is,
+// nothing sent to a client that has left is 499, and all else is 500.
+func (o *Outcome) SettleFailed(written int) {
+	switch {
+	case written == 0 && o.decision.clientLeft():
+		o.Settle(statusClientClosed)
+	case written < http.StatusBadRequest:
+		o.Settle(http.StatusInternalServerError)
+	default:
+		// Else a client could undo its failed login by hanging up, which makes a reverse proxy panic.
+		o.Settle(written)
+	}
 }
 
-// SettlePanic is Settle for a handler that panicked, or ended its goroutine. written is the status that it had sent by
-// then, 0 for none: an error that the client has read stays what it is, nothing sent to a client that has left is 499, and
-// all else is 500.
-func (o *Outcome) SettlePanic(written int) {
-	o.Settle(final(written, false, o.ctx != nil && o.ctx.Err() != nil))
-}
+// clientLeft reports whether the request's context has ended.
+func (d *decision) clientLeft() bool { return d.ctx != nil && d.ctx.Err() != nil }
 
-// forget leaves nothing of the request, only room for the next one.
-func (o *Outcome) forget() {
-	for i := range o.charges {
-		o.charges[i].Key = "" // the rest is the configuration's
-	}
-	o.items = o.items[:0] // one by one, which only writes their lengths
-	o.charges = o.charges[:0]
-	o.verdicts = o.verdicts[:0]
-	o.wire.reset()
-	// The Middleware and its settings stay: a pool is emptied by the garbage collector.
-	o.ctx, o.request.r = nil, nil
-	if o.request.value != nil {
-		o.request.value, o.request.carrier = nil, nil
-	}
-	if o.ledger != nil {
-		o.ledger = nil
-	}
-	o.live, o.status, o.retry = false, 0, 0
-}
-
-// Counts tells whether Settle needs to know the status: where it does not, it may be called before the handler is.
+// Counts reports whether Settle needs to know the status. Where it does not, the Outcome may be settled or released
+// before the handler is called.
 func (o *Outcome) Counts() bool {
-	for i := range o.items {
-		if o.items[i].rule.CountStatus != nil && (o.items[i].spent || o.ledger != nil) {
+	for i := range o.decision.rules {
+		if r := &o.decision.rules[i]; r.CountStatus != nil && (r.spent || o.exposure != nil) {
 			return true
 		}
 	}
 	return false
 }
 
-// giveBack refunds what the request and its handler spent, in the store and the window that were charged, also when the
-// client has left meanwhile.
-func (o *Outcome) giveBack(status int) {
+// refund gives back what the request and its handler spent on rules for which status does not count: in the store and
+// the window that were charged, also when the client has left meanwhile.
+func (o *Outcome) refund(status int) {
+	d := &o.decision
 	var stored, local []limiter.Charge
-	for i := range o.items {
-		it := &o.items[i]
-		if it.rule.CountStatus == nil || !it.spent && o.ledger == nil || it.rule.CountStatus(status) {
+	for i := range d.rules {
+		r := &d.rules[i]
+		if r.CountStatus == nil || !r.spent && o.exposure == nil || r.CountStatus(status) {
 			continue
 		}
-		back := o.ledger.spends(it.rule.name)
-		if it.spent {
-			back = append(back, o.charges[i])
+		spent := o.exposure.spends(r.name)
+		if r.spent {
+			spent = append(spent, d.charges[i])
 		}
-		if it.source == SourceLocal {
-			local = append(local, back...)
+		if r.source == SourceLocal {
+			local = append(local, spent...)
 		} else {
-			stored = append(stored, back...)
+			stored = append(stored, spent...)
 		}
 	}
-	if len(stored) > 0 {
-		o.refund(o.s.store, stored)
-	}
+	d.refundTo(d.s.store, stored)
 	if len(local) > 0 {
-		o.refund(o.m.local(), local)
+		d.refundTo(d.m.local(), local)
 	}
 }
 
-// refund gives charges back. Those of cost 0 are left out: they would be decided, and where others have pushed their
+// refundTo gives charges back. Those of cost 0 are left out: they would be decided, and where others have pushed their
 // counter above its limit they would refuse the whole batch.
-func (o *Outcome) refund(store limiter.Store, charges []limiter.Charge) {
+func (d *decision) refundTo(store limiter.Store, charges []limiter.Charge) {
 	charges = slices.DeleteFunc(charges, func(c limiter.Charge) bool { return c.Cost == 0 })
 	if len(charges) == 0 {
 		return
@@ -104,7 +99,7 @@ func (o *Outcome) refund(store limiter.Store, charges []limiter.Charge) {
 	for i := range charges {
 		charges[i].Cost, charges[i].Mode = -charges[i].Cost, limiter.Enforce
 	}
-	if _, err := store.Take(context.WithoutCancel(o.ctx), charges); err != nil {
-		o.m.journal.once("", "what CountStatus gives back could not be given back", err)
+	if _, err := store.Take(context.WithoutCancel(d.ctx), charges); err != nil {
+		d.m.logger.warnOnce("", "units that CountStatus refunds could not be given back", err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-func TestSettlePanic(t *testing.T) {
+func TestSettleFailed(t *testing.T) {
 	tests := map[string]struct {
 		written int
 		leaves  bool
@@ -36,7 +36,7 @@ func TestSettlePanic(t *testing.T) {
 			if tt.leaves {
 				leave()
 			}
-			o.SettlePanic(tt.written)
+			o.SettleFailed(tt.written)
 			if asked != tt.want {
 				t.Errorf("settled with %d, want %d", asked, tt.want)
 			}

@@ -10,63 +10,54 @@ import (
 	"github.com/felixge/httpsnoop"
 )
 
-// serveCounted calls next and settles with the status of its answer: at its return, or when it takes the connection
-// over.
+// serveCounted calls next and settles with the status of its answer: when next returns, or takes the connection over.
 func (o *Outcome) serveCounted(next http.Handler, w http.ResponseWriter, r *http.Request) {
-	a := &reply{outcome: o}
+	a := &response{outcome: o}
 	returned := false
 	defer func() {
-		a.settle(final(a.status, returned, r.Context().Err() != nil))
+		if !a.claim() {
+			return
+		}
+		if returned {
+			o.Settle(a.status)
+		} else {
+			o.SettleFailed(a.status)
+		}
+		o.Release()
 	}()
 	next.ServeHTTP(a.watch(w), r)
 	returned = true
 }
 
-// reply follows what a handler writes.
-type reply struct {
+// response follows what a handler writes.
+type response struct {
 	outcome *Outcome
 	status  int // that was written, 0 for none
 	settled atomic.Bool
 }
 
+// claim reports whether the caller is the first one, which settles and releases the Outcome. Nobody else may touch it:
+// a connection can be taken over when the handler has returned, and the Outcome may be another request's by then.
+func (a *response) claim() bool { return !a.settled.Swap(true) }
+
 // wrote notes a status. 1xx is not the answer yet, but for 101.
-func (a *reply) wrote(code int) {
+func (a *response) wrote(code int) {
 	if a.status == 0 && (code >= http.StatusOK || code == http.StatusSwitchingProtocols) {
 		a.status = code
 	}
 }
 
-func (a *reply) settle(status int) {
-	if !a.settled.Swap(true) {
-		a.outcome.Settle(status)
-	}
-}
-
-// took notes that the handler has tried to take the connection over.
-func (a *reply) took(conn net.Conn, rw *bufio.ReadWriter, err error) (net.Conn, *bufio.ReadWriter, error) {
-	if err == nil {
-		a.settle(http.StatusSwitchingProtocols)
+// hijacked settles if the handler has taken the connection over.
+func (a *response) hijacked(conn net.Conn, rw *bufio.ReadWriter, err error) (net.Conn, *bufio.ReadWriter, error) {
+	if err == nil && a.claim() {
+		a.outcome.Settle(http.StatusSwitchingProtocols)
+		a.outcome.Release()
 	}
 	return conn, rw, err
 }
 
-// final is the status that a request is settled with, given that which was written (0 for none), whether the handler
-// returned or panicked, and whether the client has left. A panic is 500, but an error that the client has read stays
-// what it is: it could otherwise undo a failed login by hanging up, which makes a reverse proxy panic.
-func final(written int, returned, left bool) int {
-	switch {
-	case written == 0 && left:
-		return statusClientClosed
-	case !returned && written < http.StatusBadRequest:
-		return http.StatusInternalServerError
-	case written == 0:
-		return http.StatusOK
-	}
-	return written
-}
-
-// watch returns a writer like w that tells a of the status and of a hijack.
-func (a *reply) watch(w http.ResponseWriter) http.ResponseWriter {
+// watch returns a writer like w that reports the status and a hijack to a.
+func (a *response) watch(w http.ResponseWriter) http.ResponseWriter {
 	watched := httpsnoop.Wrap(w, httpsnoop.Hooks{
 		WriteHeader: func(f httpsnoop.WriteHeaderFunc) httpsnoop.WriteHeaderFunc {
 			return func(code int) { a.wrote(code); f(code) }
@@ -81,14 +72,16 @@ func (a *reply) watch(w http.ResponseWriter) http.ResponseWriter {
 			return func() { a.wrote(http.StatusOK); f() }
 		},
 		Hijack: func(f httpsnoop.HijackFunc) httpsnoop.HijackFunc {
-			return func() (net.Conn, *bufio.ReadWriter, error) { return a.took(f()) }
+			return func() (net.Conn, *bufio.ReadWriter, error) { return a.hijacked(f()) }
 		},
 	})
 	if _, direct := w.(http.Hijacker); direct || !hijackable(w) {
 		return watched
 	}
-	// http.ResponseController would look through Unwrap and pass by what stands above.
-	below := hijacker{watched, func() (net.Conn, *bufio.ReadWriter, error) { return a.took(http.NewResponseController(w).Hijack()) }}
+	// http.ResponseController would find the hijack behind Unwrap and bypass a.
+	below := hijacker{watched, func() (net.Conn, *bufio.ReadWriter, error) {
+		return a.hijacked(http.NewResponseController(w).Hijack())
+	}}
 	if flusher, ok := watched.(http.Flusher); ok {
 		return struct {
 			hijacker
@@ -98,7 +91,7 @@ func (a *reply) watch(w http.ResponseWriter) http.ResponseWriter {
 	return below
 }
 
-// hijackable tells whether http.ResponseController finds a way to take the connection over.
+// hijackable reports whether http.ResponseController finds a way to take the connection over.
 func hijackable(w http.ResponseWriter) bool {
 	for {
 		if _, ok := w.(http.Hijacker); ok {

@@ -21,15 +21,6 @@ func failuresOnly() httplimit.Rule {
 		CountStatus: func(status int) bool { return status == http.StatusUnauthorized || status >= 500 }}
 }
 
-func remaining(t *testing.T, m *httplimit.Middleware, rule string) int64 {
-	t.Helper()
-	v, err := m.Peek(context.Background(), rule, "192.0.2.1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v.Remaining
-}
-
 // copier is a recorder that takes a whole body at once, as the server's writer does.
 type copier struct{ *httptest.ResponseRecorder }
 

@@ -5,7 +5,6 @@
 package echolimit
 
 import (
-	"context"
 	"errors"
 	"net/http"
 
@@ -32,7 +31,7 @@ type Config struct {
 // status of the answer if it is written, else with that of the error, which is 500 if it is no [*echo.HTTPError], and
 // 500 after a panic. A connection that is taken over after a request with an Upgrade field settles at once, as 101.
 func New(m *httplimit.Middleware, config ...Config) echo.MiddlewareFunc {
-	onDeny := problemError
+	var onDeny func(echo.Context, httplimit.Denial) error
 	for _, cfg := range config {
 		if cfg.OnDeny != nil {
 			onDeny = cfg.OnDeny
@@ -42,13 +41,8 @@ func New(m *httplimit.Middleware, config ...Config) echo.MiddlewareFunc {
 		return func(c echo.Context) error {
 			o := m.CheckHTTP(c.Request(), c.Path(), contextKey{}, c)
 			o.SetFields(c.Response().Header())
-			if d, denied := o.Denied(); denied {
-				if d.Status == statusClientClosed {
-					o.Refuse(c.Response(), c.Request())
-					return nil
-				}
-				defer o.Settle(d.Status)
-				return onDeny(c, d)
+			if o.Status() != 0 {
+				return deny(c, o, onDeny)
 			}
 			if o.Exposes() {
 				c.SetRequest(c.Request().WithContext(o.Context()))
@@ -56,7 +50,7 @@ func New(m *httplimit.Middleware, config ...Config) echo.MiddlewareFunc {
 			if o.Counts() {
 				return serveCounted(next, c, o)
 			}
-			o.Settle(http.StatusOK) // nothing depends on the status
+			o.Release() // nothing depends on the status
 			return next(c)
 		}
 	}
@@ -71,53 +65,54 @@ func From(r *http.Request) (echo.Context, bool) {
 
 type contextKey struct{}
 
-// statusClientClosed is the status of a request whose client left before anything was written.
-const statusClientClosed = 499
-
-func serveCounted(next echo.HandlerFunc, c echo.Context, o *httplimit.Outcome) error {
-	ctx := c.Request().Context() // later handlers may give the request another one, and end it
+func serveCounted(next echo.HandlerFunc, c echo.Context, o *httplimit.Outcome) (err error) {
 	var up *upgrade
 	if len(c.Request().Header["Upgrade"]) > 0 {
 		up = &upgrade{ResponseWriter: c.Response().Writer, outcome: o}
 		c.Response().Writer = up
 	}
-	status, returned := 0, false
+	returned := false
 	defer func() {
-		switch {
-		case up != nil && up.settled.Swap(true):
-		case returned:
-			o.Settle(status)
-		case c.Response().Committed:
-			o.SettlePanic(c.Response().Status)
-		default:
-			o.SettlePanic(0)
+		if up != nil && up.settled.Swap(true) {
+			return
 		}
+		if returned {
+			settle(c, o, err)
+		} else {
+			o.SettleFailed(written(c))
+		}
+		o.Release()
 	}()
-	err := next(c)
-	status, returned = statusOf(c.Response(), err, ctx), true
+	err = next(c)
+	returned = true
 	return err
 }
 
-func statusOf(answer *echo.Response, err error, ctx context.Context) int {
-	switch {
-	case answer.Committed:
-		return answer.Status
-	case err != nil:
-		return statusOfError(err, ctx)
-	case ctx.Err() != nil:
-		return statusClientClosed
+// settle is for handlers that have returned err.
+func settle(c echo.Context, o *httplimit.Outcome, err error) {
+	status := written(c)
+	if status == 0 && err != nil {
+		if status = statusOf(err); status == 0 {
+			o.SettleFailed(0)
+			return
+		}
 	}
-	return answer.Status
+	o.Settle(status)
 }
 
-// statusOfError is the status that Echo's own HTTPErrorHandler takes.
-func statusOfError(err error, ctx context.Context) int {
+// written returns the status that was written, 0 for none.
+func written(c echo.Context) int {
+	if c.Response().Committed {
+		return c.Response().Status
+	}
+	return 0
+}
+
+// statusOf returns the status that Echo's own HTTPErrorHandler takes from err, 0 if err has none.
+func statusOf(err error) int {
 	var known *echo.HTTPError
 	if !errors.As(err, &known) {
-		if ctx.Err() != nil {
-			return statusClientClosed
-		}
-		return http.StatusInternalServerError
+		return 0
 	}
 	if inner, ok := known.Internal.(*echo.HTTPError); ok {
 		return inner.Code

@@ -43,8 +43,8 @@ func New(m *httplimit.Middleware, config ...Config) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		o := m.Check(request{c})
 		setFields(c, o)
-		if o.Refused() {
-			return refuse(c, o, onDeny)
+		if o.Status() != 0 {
+			return deny(c, o, onDeny)
 		}
 		if o.Exposes() {
 			c.SetUserContext(o.Context())
@@ -52,13 +52,10 @@ func New(m *httplimit.Middleware, config ...Config) fiber.Handler {
 		if o.Counts() {
 			return serveCounted(c, o)
 		}
-		o.Settle(fiber.StatusOK) // nothing depends on the status
+		o.Release() // nothing depends on the status
 		return c.Next()
 	}
 }
-
-// statusClientClosed is the status of a request that ended before anything was written.
-const statusClientClosed = 499
 
 // setFields adds the fields that may stand in several lines to those of other layers, and replaces all others.
 func setFields(c *fiber.Ctx, o *httplimit.Outcome) {
@@ -72,15 +69,14 @@ func setFields(c *fiber.Ctx, o *httplimit.Outcome) {
 	})
 }
 
-func refuse(c *fiber.Ctx, o *httplimit.Outcome, onDeny func(*fiber.Ctx, httplimit.Denial) error) error {
+func deny(c *fiber.Ctx, o *httplimit.Outcome, onDeny func(*fiber.Ctx, httplimit.Denial) error) error {
 	if c.Request().IsBodyStream() {
 		// fasthttp would take what nobody has read of the body for the next request on the connection.
 		c.Context().SetConnectionClose()
 	}
-	status := o.Status()
-	defer o.Settle(status)
+	defer o.Release()
 	switch {
-	case status == statusClientClosed:
+	case o.Abandoned():
 		if errors.Is(c.UserContext().Err(), context.DeadlineExceeded) {
 			c.Status(fiber.StatusServiceUnavailable) // a time-out of our own: the client may still be there
 		}
@@ -89,45 +85,44 @@ func refuse(c *fiber.Ctx, o *httplimit.Outcome, onDeny func(*fiber.Ctx, httplimi
 		d, _ := o.Denied()
 		return onDeny(c, d)
 	}
-	c.Status(status).Context().SetContentType("application/problem+json")
+	c.Status(o.Status()).Context().SetContentType("application/problem+json")
 	c.Response().SetBody(o.Problem()) // also for HEAD: fasthttp sends its length only
 	return nil
 }
 
-func serveCounted(c *fiber.Ctx, o *httplimit.Outcome) error {
-	ctx := c.UserContext()                    // later handlers may set another one, and end it
-	status := fiber.StatusInternalServerError // unless c.Next returns
-	defer func() { o.Settle(status) }()
-	err := c.Next()
-	status = statusOf(c, err, ctx)
+func serveCounted(c *fiber.Ctx, o *httplimit.Outcome) (err error) {
+	returned := false
+	defer func() {
+		if returned {
+			settle(c, o, err)
+		} else {
+			o.Settle(fiber.StatusInternalServerError)
+		}
+		o.Release()
+	}()
+	err = c.Next()
+	returned = true
 	return err
 }
 
-func statusOf(c *fiber.Ctx, err error, ctx context.Context) int {
-	switch {
-	case err != nil:
-		return statusOfError(err, ctx)
-	case c.Context().Hijacked():
-		return fiber.StatusSwitchingProtocols
-	case ctx.Err() != nil && !written(c.Response()):
-		return statusClientClosed
-	}
-	return c.Response().StatusCode()
-}
-
-// statusOfError is the status that Fiber's own ErrorHandler takes.
-func statusOfError(err error, ctx context.Context) int {
+// settle is for handlers that have returned err.
+func settle(c *fiber.Ctx, o *httplimit.Outcome, err error) {
 	var known *fiber.Error
 	switch {
 	case errors.As(err, &known):
-		return known.Code
-	case ctx.Err() != nil:
-		return statusClientClosed
+		o.Settle(known.Code) // the status that Fiber's own ErrorHandler takes
+	case err != nil:
+		o.SettleFailed(0)
+	case c.Context().Hijacked():
+		o.Settle(fiber.StatusSwitchingProtocols)
+	case written(c.Response()):
+		o.Settle(c.Response().StatusCode())
+	default:
+		o.Settle(0)
 	}
-	return fiber.StatusInternalServerError
 }
 
-// written tells whether a handler has begun an answer. Body would read a stream to its end.
+// written reports whether a handler has begun an answer. Body would read a stream to its end.
 func written(answer *fasthttp.Response) bool {
 	return answer.StatusCode() != fiber.StatusOK || answer.IsBodyStream() || len(answer.Body()) > 0
 }

@@ -5,7 +5,6 @@
 package ginlimit
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -39,9 +38,9 @@ func New(m *httplimit.Middleware, config ...Config) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		o := m.CheckHTTP(c.Request, c.FullPath(), contextKey{}, c)
 		o.SetFields(c.Writer.Header())
-		if o.Refused() {
+		if o.Status() != 0 {
 			c.Abort()
-			refuse(c, o, onDeny)
+			deny(c, o, onDeny)
 			return
 		}
 		if o.Exposes() {
@@ -51,7 +50,7 @@ func New(m *httplimit.Middleware, config ...Config) gin.HandlerFunc {
 			serveCounted(c, o)
 			return
 		}
-		o.Settle(http.StatusOK) // nothing depends on the status
+		o.Release() // nothing depends on the status
 		c.Next()
 	}
 }
@@ -65,55 +64,55 @@ func From(r *http.Request) (*gin.Context, bool) {
 
 type contextKey struct{}
 
-// statusClientClosed is the status of a request whose client left before anything was written.
-const statusClientClosed = 499
-
-func refuse(c *gin.Context, o *httplimit.Outcome, onDeny func(*gin.Context, httplimit.Denial)) {
-	if onDeny == nil {
-		o.Refuse(c.Writer, c.Request)
+func deny(c *gin.Context, o *httplimit.Outcome, onDeny func(*gin.Context, httplimit.Denial)) {
+	defer o.Release()
+	if onDeny == nil || o.Abandoned() {
+		o.ServeHTTP(c.Writer, c.Request)
 		return
 	}
 	d, _ := o.Denied()
-	if d.Status == statusClientClosed {
-		o.Refuse(c.Writer, c.Request)
-		return
-	}
-	defer o.Settle(d.Status)
 	onDeny(c, d)
 }
 
 func serveCounted(c *gin.Context, o *httplimit.Outcome) {
-	ctx := c.Request.Context() // later handlers may give the request another one, and end it
 	var up *upgrade
 	if len(c.Request.Header["Upgrade"]) > 0 {
 		up = &upgrade{ResponseWriter: c.Writer, outcome: o}
 		c.Writer = up
 	}
-	status, returned := 0, false
+	returned := false
 	defer func() {
-		switch {
-		case up != nil && up.settled.Swap(true):
-		case returned:
-			o.Settle(status)
-		case c.Writer.Written():
-			o.SettlePanic(c.Writer.Status())
-		default:
-			o.SettlePanic(0)
+		if up != nil && up.settled.Swap(true) {
+			return
 		}
+		if returned {
+			settle(c, o)
+		} else {
+			o.SettleFailed(written(c))
+		}
+		o.Release()
 	}()
 	c.Next()
-	status, returned = statusOf(c, ctx), true
+	returned = true
 }
 
-func statusOf(c *gin.Context, ctx context.Context) int {
-	status := c.Writer.Status()
-	switch {
-	case c.Writer.Written() || status != http.StatusOK: // Gin writes a status that was only set later
-		return status
-	case ctx.Err() != nil:
-		return statusClientClosed
-	case len(c.Errors) > 0:
-		return http.StatusInternalServerError
+// settle is for handlers that have returned.
+func settle(c *gin.Context, o *httplimit.Outcome) {
+	status := written(c)
+	if set := c.Writer.Status(); set != http.StatusOK {
+		status = set // Gin writes a status that was only set when all handlers have returned
 	}
-	return status
+	if status == 0 && len(c.Errors) > 0 {
+		o.SettleFailed(0)
+		return
+	}
+	o.Settle(status)
+}
+
+// written returns the status that was written, 0 for none.
+func written(c *gin.Context) int {
+	if c.Writer.Written() {
+		return c.Writer.Status()
+	}
+	return 0
 }

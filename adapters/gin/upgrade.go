@@ -21,6 +21,7 @@ func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := u.ResponseWriter.Hijack()
 	if err == nil && !u.settled.Swap(true) {
 		u.outcome.Settle(http.StatusSwitchingProtocols)
+		u.outcome.Release()
 	}
 	return conn, rw, err
 }

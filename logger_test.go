@@ -66,11 +66,11 @@ func TestTextsThatClientsChooseAreBounded(t *testing.T) {
 	}
 }
 
-func TestReconfigureKeepsTheCountOfATrial(t *testing.T) {
+func TestReconfigureKeepsTheCountOfAShadowRule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		cfg := httplimit.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Rules: []httplimit.Rule{
-			{Name: "trial", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1), Shadow: true},
+			{Name: "shadow", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1), Shadow: true},
 		}}
 		m := mustNew(t, cfg)
 		serve(m, "192.0.2.7:1")
@@ -80,12 +80,12 @@ func TestReconfigureKeepsTheCountOfATrial(t *testing.T) {
 			}
 			serve(m, "192.0.2.7:1")
 		}
-		if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "rule=trial requests=1\n") {
+		if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "rule=shadow requests=1\n") {
 			t.Errorf("after 100 would-be refusals: log %q, want one line about the first", got)
 		}
 		time.Sleep(time.Minute)
 		serve(m, "192.0.2.7:1")
-		if got := log.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "rule=trial requests=100\n") {
+		if got := log.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "rule=shadow requests=100\n") {
 			t.Errorf("a minute later: log %q, want a second line about the 100 since", got)
 		}
 	})

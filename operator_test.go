@@ -31,7 +31,7 @@ func TestModesOfDirectCalls(t *testing.T) {
 		allow, peek limiter.Mode
 	}{
 		"a rule in force": {false, limiter.Enforce, limiter.Peek},
-		"a rule on trial": {true, limiter.Shadow, limiter.Peek},
+		"a shadow rule":   {true, limiter.Shadow, limiter.Peek},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -53,8 +53,8 @@ func TestModesOfDirectCalls(t *testing.T) {
 	}
 }
 
-// TestTrialsAreAlwaysAllowed: neither a full counter nor a store that is away makes a rule on trial refuse.
-func TestTrialsAreAlwaysAllowed(t *testing.T) {
+// TestShadowRulesAreAlwaysAllowed: neither a full counter nor a store that is away makes a shadow rule refuse.
+func TestShadowRulesAreAlwaysAllowed(t *testing.T) {
 	refuses := func(c *limiter.Charge) { c.Decision = limiter.Decision{RetryAfter: time.Minute} }
 	tests := map[string]struct {
 		store *scripted
@@ -65,13 +65,13 @@ func TestTrialsAreAlwaysAllowed(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			rule := failingRule("trial", httplimit.FailClosed, 5)
+			rule := failingRule("shadow", httplimit.FailClosed, 5)
 			rule.Shadow = true
 			m := mustNew(t, httplimit.Config{Store: tt.store, Rules: []httplimit.Rule{rule}})
-			if v, err := m.Allow(t.Context(), "trial", "192.0.2.1"); err != nil || !v.Allowed || v.RetryAfter != tt.wait {
+			if v, err := m.Allow(t.Context(), "shadow", "192.0.2.1"); err != nil || !v.Allowed || v.RetryAfter != tt.wait {
 				t.Errorf("Allow: got %+v, %v, want allowed, and a wait of %v told", v, err, tt.wait)
 			}
-			if v, err := m.Peek(t.Context(), "trial", "192.0.2.1"); err != nil || !v.Allowed || v.RetryAfter != tt.wait {
+			if v, err := m.Peek(t.Context(), "shadow", "192.0.2.1"); err != nil || !v.Allowed || v.RetryAfter != tt.wait {
 				t.Errorf("Peek: got %+v, %v, want allowed, and a wait of %v told", v, err, tt.wait)
 			}
 		})

@@ -7,6 +7,20 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
+func deny(c echo.Context, o *httplimit.Outcome, onDeny func(echo.Context, httplimit.Denial) error) error {
+	defer o.Release()
+	if o.Abandoned() {
+		o.ServeHTTP(c.Response(), c.Request())
+		return nil
+	}
+	d, _ := o.Denied()
+	if onDeny != nil {
+		return onDeny(c, d)
+	}
+	o.CloseUnread(c.Response().Header(), c.Request())
+	return problemError(c, d)
+}
+
 // refusal is an error with two faces. An HTTPErrorHandler of the app sees the outer one, and no Content-Type that it did
 // not choose. Echo's own takes the error in Internal instead where that is an HTTPError, and marshals it.
 type refusal struct {
@@ -16,19 +30,10 @@ type refusal struct {
 
 func problemError(c echo.Context, d httplimit.Denial) error {
 	h := c.Response().Header()
-	if unreadBody(c.Request()) {
-		h.Set(echo.HeaderConnection, "close")
-	}
 	r := &refusal{problem: problem{d, h}}
 	r.inner = echo.HTTPError{Code: d.Status, Message: &r.problem}
 	r.outer = echo.HTTPError{Code: d.Status, Message: d, Internal: &r.inner}
 	return &r.outer
-}
-
-// unreadBody tells whether net/http would read much of a body before it sends the refusal: as Denial.ServeHTTP does.
-func unreadBody(r *http.Request) bool {
-	const little = 64 << 10
-	return r.ProtoMajor == 1 && (r.ContentLength < 0 || r.ContentLength > little)
 }
 
 // problem is a Denial that labels the answer when it is marshalled into it.

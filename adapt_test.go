@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/httplimit/httplimit"
@@ -98,8 +99,8 @@ func TestProblemIsThatOfTheDenial(t *testing.T) {
 			o := outcome()
 			defer o.Settle(http.StatusOK)
 			d, denied := o.Denied()
-			if o.Refused() != denied || o.Status() != d.Status {
-				t.Errorf("Refused and Status: got %v and %d, want %v and %d", o.Refused(), o.Status(), denied, d.Status)
+			if o.Status() != d.Status || denied != (d.Status != 0) {
+				t.Errorf("Status: got %d, want %d, denied %v", o.Status(), d.Status, denied)
 			}
 			if !denied {
 				return
@@ -144,7 +145,7 @@ func TestEachFieldTellsTheFields(t *testing.T) {
 	}
 }
 
-// Many answers stand on one shelf, so each is compared when all have been written.
+// The values of many answers stand in one arena, so each is compared when all have been written.
 func TestValuesOfManyAnswersStayApart(t *testing.T) {
 	const answers = 100
 	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerDay(answers))}})
@@ -188,5 +189,56 @@ func TestCounts(t *testing.T) {
 				o.Settle(http.StatusOK)
 			}
 		})
+	}
+}
+
+// TestASettledOutcomeTouchesNoOtherRequest: an adapter that settles twice, or asks too late, harms nobody but itself.
+func TestASettledOutcomeTouchesNoOtherRequest(t *testing.T) {
+	rule := ip(limiter.PerDay(100))
+	rule.CountStatus = func(status int) bool { return status < http.StatusBadRequest }
+	store := &scripted{}
+	m := mustNew(t, httplimit.Config{Store: store, Rules: []httplimit.Rule{rule}})
+	refunds := func() (n int) {
+		for _, c := range store.charges() {
+			if c.Cost < 0 {
+				n++
+			}
+		}
+		return n
+	}
+	for range 10 {
+		late := m.Check(httplimit.HTTPRequest(get()))
+		late.Settle(http.StatusOK)
+		other := m.Check(httplimit.HTTPRequest(get()))
+		before := refunds()
+		late.Settle(http.StatusTeapot)
+		late.SettleFailed(0)
+		if late.Counts() || late.Status() != 0 || late.Exposes() || late.Context() != nil {
+			t.Fatal("a settled Outcome still knows of a request")
+		}
+		if got := refunds(); got != before {
+			t.Fatalf("an Outcome settled twice refunded %d times", got-before)
+		}
+		other.Settle(http.StatusTeapot)
+		if got := refunds(); got != before+1 {
+			t.Fatalf("the other request was refunded %d times, want once", got-before)
+		}
+	}
+}
+
+// TestAReleasedOutcomeServesTheNextRequest: nothing of an earlier request is left in it.
+func TestAReleasedOutcomeServesTheNextRequest(t *testing.T) {
+	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerDay(100))}})
+	for want := int64(99); want > 50; want-- {
+		o := m.Check(httplimit.HTTPRequest(get()))
+		fields := map[string]string{}
+		for name, value := range o.Fields() {
+			fields[name] = value
+		}
+		if got := fmt.Sprintf(`"ip";r=%d;t=`, want); len(fields) != 2 || !strings.HasPrefix(fields["Ratelimit"], got) {
+			t.Fatalf("fields: got %v, want two, and %s...", fields, got)
+		}
+		o.Settle(http.StatusOK)
+		o.Release()
 	}
 }

@@ -17,10 +17,6 @@ import (
 	"github.com/httplimit/httplimit/limiter/storekit"
 )
 
-func failingRule(name string, policy httplimit.FailurePolicy, n int64) httplimit.Rule {
-	return httplimit.Rule{Name: name, Key: httplimit.ClientIP(), Limit: limiter.PerDay(n), Failure: policy}
-}
-
 func TestPolicyDecidesWhileTheStoreIsDown(t *testing.T) {
 	local, open, closed := httplimit.FailLocal, httplimit.FailOpen, httplimit.FailClosed
 	tests := map[string]struct {
@@ -38,7 +34,7 @@ func TestPolicyDecidesWhileTheStoreIsDown(t *testing.T) {
 			[]int{200, 200, 429}, `"b";q=2;w=86400`},
 		"one closed rule closes, and charges nothing locally": {[]httplimit.Rule{failingRule("a", local, 1), failingRule("b", closed, 9)}, 0,
 			[]int{503, 503, 503}, ""},
-		"a rule on trial closes nothing": {[]httplimit.Rule{{Name: "r", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1), Failure: closed, Shadow: true}}, 0,
+		"a shadow rule closes nothing": {[]httplimit.Rule{{Name: "r", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1), Failure: closed, Shadow: true}}, 0,
 			[]int{200, 200}, ""},
 	}
 	for name, tt := range tests {

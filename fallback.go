@@ -1,0 +1,124 @@
+package httplimit
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/memstore"
+	"github.com/httplimit/httplimit/limiter/storekit"
+)
+
+// FailurePolicy says what a rule does with requests that the store cannot decide: it is down, slower than its
+// time-out, or answers with an error. The zero value is FailLocal.
+type FailurePolicy uint8
+
+const (
+	// FailLocal counts in this process instead, with the rule's share: Requests (and Burst) divided by
+	// Config.Instances, rounded up. What is counted here is not charged to the store later. It takes memory for
+	// up to a million keys, as the default store does.
+	FailLocal FailurePolicy = iota
+	// FailOpen lets the request pass. No field names the rule.
+	FailOpen
+	// FailClosed answers 503 with Retry-After.
+	FailClosed
+)
+
+// String returns the policy's name, such as "fail-local".
+func (p FailurePolicy) String() string {
+	return nameOf(p, "fail-local", "fail-open", "fail-closed")
+}
+
+// failsClosed reports whether the rule refuses what the store cannot decide. A Shadow rule refuses nothing.
+func (r *rule) failsClosed() bool { return r.Failure == FailClosed && !r.Shadow }
+
+// fallBack applies the rules' policies after the store returned err.
+func (d *decision) fallBack(err error) {
+	d.err = err
+	var local []int
+	for i := range d.rules {
+		r := &d.rules[i]
+		r.state.health.failed(d.m.logger, r.rule, err)
+		r.source = SourceNone
+		d.charges[i].Decision = limiter.Decision{Allowed: true}
+		switch {
+		case r.failsClosed():
+			d.status, d.retryAfter = http.StatusServiceUnavailable, nextTry(err)
+		case r.Failure == FailLocal:
+			local = append(local, i)
+		}
+	}
+	if d.status == 0 && len(local) > 0 {
+		d.countLocally(local)
+	}
+}
+
+// nextTry returns when the store may decide again, as far as its error says.
+func nextTry(err error) time.Duration {
+	var unavailable *storekit.UnavailableError
+	if errors.As(err, &unavailable) {
+		return max(time.Second, unavailable.RetryAfter)
+	}
+	return time.Second
+}
+
+// countLocally decides some of the rules in this process, in one batch.
+func (d *decision) countLocally(which []int) {
+	batch := make([]limiter.Charge, len(which))
+	for j, i := range which {
+		batch[j] = d.charges[i]
+		batch[j].Limit = share(batch[j].Limit, batch[j].Cost, d.s.instances)
+	}
+	taken, err := d.m.local().Take(d.ctx, batch)
+	switch {
+	case err != nil && d.ctx.Err() != nil:
+		d.abandon()
+		return
+	case err != nil:
+		d.m.logger.warnOnce("", "counting in this process failed, requests are answered 503", err)
+		d.status, d.retryAfter, d.err = http.StatusServiceUnavailable, nextTry(err), err
+		return
+	}
+	for j, i := range which {
+		r := &d.rules[i]
+		r.source, r.full, r.spent = SourceLocal, d.charges[i].Limit, taken && batch[j].Allowed
+		d.charges[i] = batch[j]
+	}
+	if !taken {
+		d.status = http.StatusTooManyRequests
+	}
+}
+
+// share returns one instance's part of a limit, rounded up, and large enough for a cost that the whole limit has room
+// for.
+func share(l limiter.Limit, cost, instances int64) limiter.Limit {
+	capacity := l.Capacity()
+	part := (capacity-1)/instances + 1
+	if cost <= capacity {
+		part = max(part, cost)
+	}
+	l.Requests = (l.Requests-1)/instances + 1
+	if l.Algorithm == limiter.TokenBucket {
+		l.Burst = part
+	} else {
+		l.Requests = part
+	}
+	return l
+}
+
+// newLocalStore returns the store that counts while the configured one cannot: a memstore of default size.
+func newLocalStore() limiter.Store {
+	store, err := memstore.New(memstore.Config{})
+	if err != nil {
+		return failingStore{err} // its zero Config is valid, so never
+	}
+	return store
+}
+
+// failingStore is a store that cannot decide.
+type failingStore struct{ err error }
+
+func (f failingStore) Take(context.Context, []limiter.Charge) (bool, error) { return false, f.err }
+func (f failingStore) Reset(context.Context, []limiter.Charge) error        { return f.err }

@@ -1,0 +1,137 @@
+package fields
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Standing is where a client stands with one policy. It has no pointers, so that writing it costs no write barrier.
+type Standing struct {
+	Policy     int // index of its name
+	Quota      int64
+	Window     time.Duration
+	Remaining  int64         // what is left of the quota
+	ResetAfter time.Duration // until the whole quota is free again
+	Violated   bool          // the policy refused the request
+	RetryAfter time.Duration // of a violated policy: until the request passes, [Never] if it cannot
+}
+
+// Never is the RetryAfter of a request that can never pass.
+const Never = time.Duration(math.MaxInt64)
+
+// wait returns what a style's reset tells: the wait of a violated policy that ends, else the time to the full quota. A
+// client that divides remaining by reset then sends no faster than the limit.
+func (s *Standing) wait() time.Duration {
+	if s.Violated && s.RetryAfter != Never {
+		return clamp(s.RetryAfter)
+	}
+	return max(0, s.ResetAfter)
+}
+
+// Policies are what a configuration says of its policies once for all answers.
+type Policies struct {
+	Names []string // as [Quote] returns them
+	Field string   // RateLimit-Policy if all visible policies apply with their usual limits, see [AppendPolicy]
+}
+
+// Standings adds the fields of style. list has the policies that the client may know of, in their order; usual says that
+// these are the ones in all.Field. With refused only the violated ones say where the client stands, so that no reset is
+// later than Retry-After. now is for XEpoch.
+func (b *Builder) Standings(style Style, all *Policies, list []Standing, usual, refused bool, now time.Time) {
+	if len(list) == 0 {
+		return
+	}
+	if style.has(RateLimit) {
+		b.addPolicies(all, list, usual)
+		b.addRateLimit(all.Names, list, refused)
+	}
+	if style != RateLimit {
+		b.addLegacy(style, list, refused, now)
+	}
+}
+
+// addPolicies adds RateLimit-Policy of draft 11, section 3.
+func (b *Builder) addPolicies(all *Policies, list []Standing, usual bool) {
+	if usual {
+		b.addReady(namePolicy, all.Field)
+		return
+	}
+	text := b.text
+	for i := range list {
+		text = separate(text, i > 0)
+		text = AppendPolicy(text, all.Names[list[i].Policy], list[i].Quota, list[i].Window)
+	}
+	b.add(namePolicy, text)
+}
+
+// addRateLimit adds RateLimit of draft 11, section 4.
+func (b *Builder) addRateLimit(names []string, list []Standing, refused bool) {
+	text, some := b.text, false
+	for i := range list {
+		p := &list[i]
+		if refused && !p.Violated {
+			continue
+		}
+		text = append(separate(text, some), names[p.Policy]...)
+		text = appendCount(append(text, ";r="...), p.Remaining)
+		text = appendCount(append(text, ";t="...), Seconds(p.wait()))
+		some = true
+	}
+	if some {
+		b.add(nameRateLimit, text)
+	}
+}
+
+// maxWait is the longest wait that JavaScript's setTimeout takes, 2^31-1 ms in whole seconds: it fires at once on
+// longer ones.
+const maxWait = 2147483 * time.Second
+
+// clamp keeps a wait between one second, because clients misread 0, and maxWait.
+func clamp(d time.Duration) time.Duration { return min(max(d, time.Second), maxWait) }
+
+// RetryAfter adds Retry-After (RFC 9110, section 10.2.3) in whole seconds, rounded up: 1 to 2147483. After Never there
+// is none.
+func (b *Builder) RetryAfter(d time.Duration) {
+	if d != Never {
+		b.addNumber(nameRetryAfter, Seconds(clamp(d)))
+	}
+}
+
+// NoStore adds Cache-Control: no-store. RFC 6585, section 4 forbids caches to store a 429; some do it all the same.
+func (b *Builder) NoStore() { b.addReady(nameCacheControl, "no-store") }
+
+// AppendPolicy appends a member of RateLimit-Policy. name is quoted.
+func AppendPolicy(text []byte, name string, quota int64, window time.Duration) []byte {
+	text = append(text, name...)
+	text = appendCount(append(text, ";q="...), quota)
+	return appendCount(append(text, ";w="...), Seconds(window))
+}
+
+// Quote returns s as a String of structured fields (RFC 9651, section 4.1.6). s must be printable ASCII.
+func Quote(s string) string {
+	return `"` + strings.NewReplacer(`"`, `\"`, `\`, `\\`).Replace(s) + `"`
+}
+
+// Seconds returns d in seconds, rounded up.
+func Seconds(d time.Duration) int64 {
+	s := int64(d / time.Second)
+	if d%time.Second > 0 {
+		s++
+	}
+	return s
+}
+
+// separate appends the comma between two members of a list.
+func separate(text []byte, more bool) []byte {
+	if more {
+		return append(text, ", "...)
+	}
+	return text
+}
+
+// appendCount appends an Integer of structured fields: at most 15 digits (RFC 9651, section 3.3.1).
+func appendCount(text []byte, n int64) []byte {
+	return strconv.AppendUint(text, uint64(min(max(n, 0), 999_999_999_999_999)), 10)
+}
