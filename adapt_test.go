@@ -83,13 +83,19 @@ func outcomes(t *testing.T) map[string]func() *httplimit.Outcome {
 		return func() *httplimit.Outcome { return m.Check(httplimit.HTTPRequest(get())) }
 	}
 	return map[string]func() *httplimit.Outcome{
-		"allowed":               second(httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerDay(5))}}),
-		"refused":               second(httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerDay(1))}}),
-		"refused by one of two": second(httplimit.Config{Rules: []httplimit.Rule{private, {Name: "wide", Key: httplimit.Everyone(), Limit: limiter.PerDay(9)}}}),
-		"refused by both":       second(httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerDay(1)), other}}),
-		"in an older style":     second(httplimit.Config{Headers: httplimit.XRateLimitDelta, Rules: []httplimit.Rule{ip(limiter.PerDay(5))}}),
-		"refused in secret":     second(httplimit.Config{Rules: []httplimit.Rule{private}}),
-		"the store is down":     second(httplimit.Config{Store: down, Rules: []httplimit.Rule{closed}}),
+		"allowed": second(httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerDay(5))}}),
+		"refused": second(httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerDay(1))}}),
+		"refused by one of two": second(
+			httplimit.Config{
+				Rules: []httplimit.Rule{private, {Name: "wide", Key: httplimit.Everyone(), Limit: limiter.PerDay(9)}},
+			},
+		),
+		"refused by both": second(httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerDay(1)), other}}),
+		"in an older style": second(
+			httplimit.Config{Headers: httplimit.XRateLimitDelta, Rules: []httplimit.Rule{ip(limiter.PerDay(5))}},
+		),
+		"refused in secret": second(httplimit.Config{Rules: []httplimit.Rule{private}}),
+		"the store is down": second(httplimit.Config{Store: down, Rules: []httplimit.Rule{closed}}),
 	}
 }
 

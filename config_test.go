@@ -37,37 +37,62 @@ func TestNewNamesEveryFault(t *testing.T) {
 		cfg  httplimit.Config
 		want []string
 	}{
-		"no rules":          {httplimit.Config{}, []string{"Rules"}},
-		"empty name":        {with(func(r *httplimit.Rule) { r.Name = "" }), []string{"Rules[0].Name"}},
-		"long name":         {with(func(r *httplimit.Rule) { r.Name = strings.Repeat("n", 65) }), []string{"Rules[0].Name"}},
-		"unprintable name":  {with(func(r *httplimit.Rule) { r.Name = "a\nb" }), []string{"Rules[0].Name"}},
-		"name not ASCII":    {with(func(r *httplimit.Rule) { r.Name = "débit" }), []string{"Rules[0].Name"}},
-		"no key":            {with(func(r *httplimit.Rule) { r.Key = nil }), []string{"Rules[0].Key"}},
-		"nil key function":  {with(func(r *httplimit.Rule) { r.Key = httplimit.KeyFunc(nil) }), []string{"Rules[0].Key"}},
-		"zero limit":        {with(func(r *httplimit.Rule) { r.Limit = limiter.Limit{} }), []string{"Rules[0].Limit"}},
-		"fraction of a ms":  {with(func(r *httplimit.Rule) { r.Limit = limiter.Per(1, 1500*time.Microsecond) }), []string{"Rules[0].Limit"}},
+		"no rules":         {httplimit.Config{}, []string{"Rules"}},
+		"empty name":       {with(func(r *httplimit.Rule) { r.Name = "" }), []string{"Rules[0].Name"}},
+		"long name":        {with(func(r *httplimit.Rule) { r.Name = strings.Repeat("n", 65) }), []string{"Rules[0].Name"}},
+		"unprintable name": {with(func(r *httplimit.Rule) { r.Name = "a\nb" }), []string{"Rules[0].Name"}},
+		"name not ASCII":   {with(func(r *httplimit.Rule) { r.Name = "débit" }), []string{"Rules[0].Name"}},
+		"no key":           {with(func(r *httplimit.Rule) { r.Key = nil }), []string{"Rules[0].Key"}},
+		"nil key function": {with(func(r *httplimit.Rule) { r.Key = httplimit.KeyFunc(nil) }), []string{"Rules[0].Key"}},
+		"zero limit":       {with(func(r *httplimit.Rule) { r.Limit = limiter.Limit{} }), []string{"Rules[0].Limit"}},
+		"fraction of a ms": {
+			with(func(r *httplimit.Rule) { r.Limit = limiter.Per(1, 1500*time.Microsecond) }),
+			[]string{"Rules[0].Limit"},
+		},
 		"burst of a window": {with(func(r *httplimit.Rule) { r.Limit.Burst = 5 }), []string{"Rules[0].Limit"}},
 		"unknown policy":    {with(func(r *httplimit.Rule) { r.Failure = 9 }), []string{"Rules[0].Failure"}},
 		"duplicate names":   {httplimit.Config{Rules: []httplimit.Rule{ok, ok}}, []string{"Rules[1].Name"}},
 		"bad namespace":     {httplimit.Config{Rules: []httplimit.Rule{ok}, Namespace: "a/b"}, []string{"Namespace"}},
-		"long namespace":    {httplimit.Config{Rules: []httplimit.Rule{ok}, Namespace: strings.Repeat("n", 65)}, []string{"Namespace"}},
-		"short secret":      {httplimit.Config{Rules: []httplimit.Rule{ok}, KeySecret: []byte("15 bytes, alas.")}, []string{"KeySecret"}},
-		"empty secret":      {httplimit.Config{Rules: []httplimit.Rule{ok}, KeySecret: []byte{}}, []string{"KeySecret"}},
+		"long namespace": {
+			httplimit.Config{Rules: []httplimit.Rule{ok}, Namespace: strings.Repeat("n", 65)},
+			[]string{"Namespace"},
+		},
+		"short secret": {
+			httplimit.Config{Rules: []httplimit.Rule{ok}, KeySecret: []byte("15 bytes, alas.")},
+			[]string{"KeySecret"},
+		},
+		"empty secret": {httplimit.Config{Rules: []httplimit.Rule{ok}, KeySecret: []byte{}}, []string{"KeySecret"}},
 		"negative instances": {httplimit.Config{Rules: []httplimit.Rule{ok}, Instances: -1},
 			[]string{"Instances"}},
-		"two RateLimit styles": {httplimit.Config{Rules: []httplimit.Rule{ok}, Headers: httplimit.RateLimitFields | httplimit.RateLimitDraft07},
-			[]string{"Headers"}},
-		"two X styles": {httplimit.Config{Rules: []httplimit.Rule{ok}, Headers: httplimit.XRateLimitDelta | httplimit.XRateLimitEpoch},
-			[]string{"Headers"}},
-		"none and another": {httplimit.Config{Rules: []httplimit.Rule{ok}, Headers: httplimit.NoHeaders | httplimit.XRateLimitEpoch},
-			[]string{"Headers"}},
+		"two RateLimit styles": {
+			httplimit.Config{Rules: []httplimit.Rule{ok}, Headers: httplimit.RateLimitFields | httplimit.RateLimitDraft07},
+			[]string{"Headers"},
+		},
+		"two X styles": {
+			httplimit.Config{Rules: []httplimit.Rule{ok}, Headers: httplimit.XRateLimitDelta | httplimit.XRateLimitEpoch},
+			[]string{"Headers"},
+		},
+		"none and another": {
+			httplimit.Config{Rules: []httplimit.Rule{ok}, Headers: httplimit.NoHeaders | httplimit.XRateLimitEpoch},
+			[]string{"Headers"},
+		},
 		"unknown style": {httplimit.Config{Rules: []httplimit.Rule{ok}, Headers: 1 << 12}, []string{"Headers"}},
 		"a limit that the store cannot run": {httplimit.Config{Rules: []httplimit.Rule{ok}, Store: &picky{}},
 			[]string{"Rules[0].Limit"}},
 		"a nil store of some type": {httplimit.Config{Rules: []httplimit.Rule{ok}, Store: (*picky)(nil)}, []string{"Store"}},
 		"all at once": {httplimit.Config{Namespace: "a b", KeySecret: []byte("x"), Instances: -1, Headers: 1 << 12,
 			Rules: []httplimit.Rule{{Failure: 9}, ok, ok}},
-			[]string{"Namespace", "KeySecret", "Instances", "Headers", "Rules[0].Name", "Rules[0].Limit", "Rules[0].Failure", "Rules[0].Key", "Rules[2].Name"}},
+			[]string{
+				"Namespace",
+				"KeySecret",
+				"Instances",
+				"Headers",
+				"Rules[0].Name",
+				"Rules[0].Limit",
+				"Rules[0].Failure",
+				"Rules[0].Key",
+				"Rules[2].Name",
+			}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +114,10 @@ func (*picky) Check(limiter.Limit) error { return limiter.ErrUnsupported }
 
 func TestNewTakesTheExtremes(t *testing.T) {
 	_, err := httplimit.New(httplimit.Config{
-		Namespace: strings.Repeat("n", 64), KeySecret: []byte("16 bytes, enough"), Headers: httplimit.RateLimitDraft06 | httplimit.XRateLimitDelta,
+		Namespace: strings.Repeat(
+			"n",
+			64,
+		), KeySecret: []byte("16 bytes, enough"), Headers: httplimit.RateLimitDraft06 | httplimit.XRateLimitDelta,
 		Rules: []httplimit.Rule{
 			{Name: strings.Repeat("n", 64), Key: httplimit.Everyone(), Limit: limiter.Per(1_000_000_000, 366*24*time.Hour)},
 			{Name: " ~\"\\", Key: httplimit.Everyone(), Limit: limiter.Per(1, time.Millisecond)},
@@ -126,7 +154,11 @@ func TestZeroMiddlewarePassesEverything(t *testing.T) {
 
 func TestTooManyWindows(t *testing.T) {
 	rule := func(i int) httplimit.Rule {
-		return httplimit.Rule{Name: fmt.Sprint("rule ", i), Key: httplimit.Everyone(), Limit: limiter.Per(1, time.Duration(i+1)*time.Second)}
+		return httplimit.Rule{
+			Name:  fmt.Sprint("rule ", i),
+			Key:   httplimit.Everyone(),
+			Limit: limiter.Per(1, time.Duration(i+1)*time.Second),
+		}
 	}
 	var rules []httplimit.Rule
 	for i := range 65 {

@@ -15,10 +15,22 @@ import (
 )
 
 func TestFromListsAllMiddlewares(t *testing.T) {
-	outer := mustNew(t, httplimit.Config{Expose: true, Rules: []httplimit.Rule{{Name: "outer", Key: httplimit.Everyone(), Limit: limiter.PerDay(9)}}})
+	outer := mustNew(
+		t,
+		httplimit.Config{
+			Expose: true,
+			Rules:  []httplimit.Rule{{Name: "outer", Key: httplimit.Everyone(), Limit: limiter.PerDay(9)}},
+		},
+	)
 	inner := mustNew(t, httplimit.Config{Expose: true, Rules: []httplimit.Rule{
 		{Name: "inner", Key: httplimit.Everyone(), Limit: limiter.PerDay(5)},
-		{Name: "shadow", Key: httplimit.Everyone(), Limit: limiter.PerDay(1), Shadow: true, Cost: func(*http.Request) (int64, error) { return 2, nil }},
+		{
+			Name:   "shadow",
+			Key:    httplimit.Everyone(),
+			Limit:  limiter.PerDay(1),
+			Shadow: true,
+			Cost:   func(*http.Request) (int64, error) { return 2, nil },
+		},
 	}})
 	var got []httplimit.Verdict
 	outer.Handler(inner.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -66,7 +66,11 @@ func ExampleDenial_ServeHTTP() {
 
 // The body of the default answer, for frameworks that write JSON in a way of their own.
 func ExampleDenial_MarshalJSON() {
-	d := httplimit.Denial{Status: http.StatusTooManyRequests, RetryAfter: time.Second, Rules: []httplimit.Verdict{{Rule: "ip"}}}
+	d := httplimit.Denial{
+		Status:     http.StatusTooManyRequests,
+		RetryAfter: time.Second,
+		Rules:      []httplimit.Verdict{{Rule: "ip"}},
+	}
 	text, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {
 		log.Fatal(err)

@@ -59,7 +59,9 @@ func ExampleNew() {
 
 // Every fault of a configuration is reported at once, with its place.
 func ExampleNew_faults() {
-	_, err := httplimit.New(httplimit.Config{Instances: -1, Rules: []httplimit.Rule{{Name: "ip", Limit: limiter.PerDay(2)}}})
+	_, err := httplimit.New(
+		httplimit.Config{Instances: -1, Rules: []httplimit.Rule{{Name: "ip", Limit: limiter.PerDay(2)}}},
+	)
 	fmt.Println(err)
 	// Output:
 	// httplimit: Instances: -1 is negative, want the number of processes that share the Store

@@ -32,10 +32,18 @@ func TestPolicyDecidesWhileTheStoreIsDown(t *testing.T) {
 		"closed answers 503":               {[]httplimit.Rule{failingRule("r", closed, 9)}, 0, []int{503, 503}, ""},
 		"rule by rule": {[]httplimit.Rule{failingRule("a", open, 1), failingRule("b", local, 2)}, 0,
 			[]int{200, 200, 429}, `"b";q=2;w=86400`},
-		"one closed rule closes, and charges nothing locally": {[]httplimit.Rule{failingRule("a", local, 1), failingRule("b", closed, 9)}, 0,
-			[]int{503, 503, 503}, ""},
-		"a shadow rule closes nothing": {[]httplimit.Rule{{Name: "r", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1), Failure: closed, Shadow: true}}, 0,
-			[]int{200, 200}, ""},
+		"one closed rule closes, and charges nothing locally": {
+			[]httplimit.Rule{failingRule("a", local, 1), failingRule("b", closed, 9)},
+			0,
+			[]int{503, 503, 503},
+			"",
+		},
+		"a shadow rule closes nothing": {
+			[]httplimit.Rule{{Name: "r", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1), Failure: closed, Shadow: true}},
+			0,
+			[]int{200, 200},
+			"",
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -61,9 +69,12 @@ func TestUnavailableAnswer(t *testing.T) {
 		err  error
 		want string
 	}{
-		"nothing known":     {errDown, "1"},
-		"next probe soon":   {&storekit.UnavailableError{RetryAfter: time.Millisecond, Err: errDown}, "1"},
-		"next probe in 2 s": {fmt.Errorf("redisstore: %w", &storekit.UnavailableError{RetryAfter: 1900 * time.Millisecond, Err: errDown}), "2"},
+		"nothing known":   {errDown, "1"},
+		"next probe soon": {&storekit.UnavailableError{RetryAfter: time.Millisecond, Err: errDown}, "1"},
+		"next probe in 2 s": {
+			fmt.Errorf("redisstore: %w", &storekit.UnavailableError{RetryAfter: 1900 * time.Millisecond, Err: errDown}),
+			"2",
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -100,13 +111,26 @@ func TestLocalShareTakesACostThatTheWholeLimitHasRoomFor(t *testing.T) {
 		"cost above the limit":          {limiter.PerDay(100), 101, 429},
 		"bucket: cost above the share":  {bucket, 30, 200},
 		"bucket: cost above the bucket": {bucket, 41, 429},
-		"a log keeps its algorithm":     {limiter.Limit{Requests: 100, Window: time.Hour, Algorithm: limiter.SlidingLog}, 100, 200},
-		"a fixed window too":            {limiter.Limit{Requests: 100, Window: time.Hour, Algorithm: limiter.FixedWindow}, 100, 200},
+		"a log keeps its algorithm": {
+			limiter.Limit{Requests: 100, Window: time.Hour, Algorithm: limiter.SlidingLog},
+			100,
+			200,
+		},
+		"a fixed window too": {
+			limiter.Limit{Requests: 100, Window: time.Hour, Algorithm: limiter.FixedWindow},
+			100,
+			200,
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			m := mustNew(t, httplimit.Config{Store: &scripted{err: errDown}, Instances: 10, Rules: []httplimit.Rule{
-				{Name: "r", Key: httplimit.Everyone(), Limit: tt.limit, Cost: func(*http.Request) (int64, error) { return tt.cost, nil }},
+				{
+					Name:  "r",
+					Key:   httplimit.Everyone(),
+					Limit: tt.limit,
+					Cost:  func(*http.Request) (int64, error) { return tt.cost, nil },
+				},
 			}})
 			if w := serve(m, "192.0.2.7:1"); w.Code != tt.want {
 				t.Errorf("a cost of %d under %v: got %d, want %d", tt.cost, tt.limit, w.Code, tt.want)
@@ -119,7 +143,14 @@ func TestOneLineAndHealthPerChangeOfState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		store := &scripted{}
-		m := mustNew(t, httplimit.Config{Store: store, Logger: slog.New(slog.NewTextHandler(&log, nil)), Rules: []httplimit.Rule{failingRule("api", httplimit.FailOpen, 5)}})
+		m := mustNew(
+			t,
+			httplimit.Config{
+				Store:  store,
+				Logger: slog.New(slog.NewTextHandler(&log, nil)),
+				Rules:  []httplimit.Rule{failingRule("api", httplimit.FailOpen, 5)},
+			},
+		)
 		lines := func() int { return strings.Count(log.String(), "\n") }
 
 		serve(m, "192.0.2.7:1")
@@ -134,7 +165,8 @@ func TestOneLineAndHealthPerChangeOfState(t *testing.T) {
 		if len(h) != 1 || h[0].Rule != "api" || h[0].Policy != httplimit.FailOpen || !errors.Is(h[0].Err, errDown) {
 			t.Errorf("while the store is down: health %+v", h)
 		}
-		if got := log.String(); lines() != 1 || !strings.Contains(got, "rule=api policy=fail-open") || !strings.Contains(got, "connection refused") {
+		if got := log.String(); lines() != 1 || !strings.Contains(got, "rule=api policy=fail-open") ||
+			!strings.Contains(got, "connection refused") {
 			t.Errorf("log: got %q, want one line with rule, policy and cause", got)
 		}
 
@@ -164,7 +196,11 @@ func TestOneLineAndHealthPerChangeOfState(t *testing.T) {
 func TestDirectCallsFollowThePolicy(t *testing.T) {
 	store := &scripted{err: errDown}
 	m := mustNew(t, httplimit.Config{Store: store, Rules: []httplimit.Rule{
-		failingRule("local", httplimit.FailLocal, 1), failingRule("open", httplimit.FailOpen, 1), failingRule("closed", httplimit.FailClosed, 1),
+		failingRule(
+			"local",
+			httplimit.FailLocal,
+			1,
+		), failingRule("open", httplimit.FailOpen, 1), failingRule("closed", httplimit.FailClosed, 1),
 	}})
 	ctx := context.Background()
 	for i, want := range []bool{true, false} {

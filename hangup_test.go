@@ -26,7 +26,10 @@ func TestNoPolicyDecidesForAClientThatHasLeft(t *testing.T) {
 	for _, policy := range []httplimit.FailurePolicy{httplimit.FailLocal, httplimit.FailOpen, httplimit.FailClosed} {
 		t.Run(policy.String(), func(t *testing.T) {
 			ctx, leave := context.WithCancel(t.Context())
-			m := mustNew(t, httplimit.Config{Store: hangsUp{&scripted{}, leave}, Rules: []httplimit.Rule{failingRule("r", policy, 5)}})
+			m := mustNew(
+				t,
+				httplimit.Config{Store: hangsUp{&scripted{}, leave}, Rules: []httplimit.Rule{failingRule("r", policy, 5)}},
+			)
 			o := m.Check(httplimit.HTTPRequest(get().WithContext(ctx)))
 			if d, _ := o.Denied(); d.Status != 499 || d.RetryAfter != 0 || len(d.Rules) > 0 {
 				t.Errorf("denied with %+v, want 499 and nothing else", d)

@@ -58,7 +58,8 @@ func FuzzFields(f *testing.F) {
 			var problem struct {
 				Violated []string `json:"violated-policies"`
 			}
-			if err := json.Unmarshal(w.Body.Bytes(), &problem); err != nil || len(problem.Violated) != 2 || problem.Violated[0] != name {
+			if err := json.Unmarshal(w.Body.Bytes(), &problem); err != nil || len(problem.Violated) != 2 ||
+				problem.Violated[0] != name {
 				t.Errorf("body %q: %v, want violated-policies %q", w.Body, err, name)
 			}
 		}

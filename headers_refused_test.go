@@ -21,11 +21,31 @@ func TestWaitsAreToldInAllStylesAlike(t *testing.T) {
 		field string
 		value func(seconds int64) string
 	}{
-		"RateLimitFields":  {httplimit.RateLimitFields, "Ratelimit", func(s int64) string { return fmt.Sprintf(`"slow";r=0;t=%d`, s) }},
-		"RateLimitDraft07": {httplimit.RateLimitDraft07, "Ratelimit", func(s int64) string { return fmt.Sprintf("limit=1, remaining=0, reset=%d", s) }},
-		"RateLimitDraft06": {httplimit.RateLimitDraft06, "Ratelimit-Reset", func(s int64) string { return strconv.FormatInt(s, 10) }},
-		"XRateLimitDelta":  {httplimit.XRateLimitDelta, "X-Ratelimit-Reset", func(s int64) string { return strconv.FormatInt(s, 10) }},
-		"XRateLimitEpoch":  {httplimit.XRateLimitEpoch, "X-Ratelimit-Reset", func(s int64) string { return strconv.FormatInt(now+s, 10) }},
+		"RateLimitFields": {
+			httplimit.RateLimitFields,
+			"Ratelimit",
+			func(s int64) string { return fmt.Sprintf(`"slow";r=0;t=%d`, s) },
+		},
+		"RateLimitDraft07": {
+			httplimit.RateLimitDraft07,
+			"Ratelimit",
+			func(s int64) string { return fmt.Sprintf("limit=1, remaining=0, reset=%d", s) },
+		},
+		"RateLimitDraft06": {
+			httplimit.RateLimitDraft06,
+			"Ratelimit-Reset",
+			func(s int64) string { return strconv.FormatInt(s, 10) },
+		},
+		"XRateLimitDelta": {
+			httplimit.XRateLimitDelta,
+			"X-Ratelimit-Reset",
+			func(s int64) string { return strconv.FormatInt(s, 10) },
+		},
+		"XRateLimitEpoch": {
+			httplimit.XRateLimitEpoch,
+			"X-Ratelimit-Reset",
+			func(s int64) string { return strconv.FormatInt(now+s, 10) },
+		},
 	}
 	waits := map[time.Duration]int64{
 		0:                                     1,
@@ -72,8 +92,14 @@ func TestOlderStylesTellOfTheLongestWait(t *testing.T) {
 		want  map[string]string
 	}{
 		"draft 07": {httplimit.RateLimitDraft07, map[string]string{"Ratelimit": "limit=30, remaining=5, reset=40"}},
-		"draft 06": {httplimit.RateLimitDraft06, map[string]string{"Ratelimit-Limit": "30", "Ratelimit-Remaining": "5", "Ratelimit-Reset": "40"}},
-		"X":        {httplimit.XRateLimitDelta, map[string]string{"X-Ratelimit-Limit": "30", "X-Ratelimit-Remaining": "5", "X-Ratelimit-Reset": "40"}},
+		"draft 06": {
+			httplimit.RateLimitDraft06,
+			map[string]string{"Ratelimit-Limit": "30", "Ratelimit-Remaining": "5", "Ratelimit-Reset": "40"},
+		},
+		"X": {
+			httplimit.XRateLimitDelta,
+			map[string]string{"X-Ratelimit-Limit": "30", "X-Ratelimit-Remaining": "5", "X-Ratelimit-Reset": "40"},
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -188,7 +188,10 @@ func TestRetryAfterVectors(t *testing.T) {
 		ran++
 		t.Run(rc.ID, func(t *testing.T) {
 			waits := map[string]*int64{}
-			cfg := httplimit.Config{Headers: httplimit.NoHeaders, Rules: []httplimit.Rule{{Name: "calm", Key: httplimit.Everyone(), Limit: limiter.PerDay(1)}}}
+			cfg := httplimit.Config{
+				Headers: httplimit.NoHeaders,
+				Rules:   []httplimit.Rule{{Name: "calm", Key: httplimit.Everyone(), Limit: limiter.PerDay(1)}},
+			}
 			for i, wait := range rc.Waits {
 				name := string(rune('a' + i))
 				waits["/"+name] = wait
@@ -239,14 +242,33 @@ func TestHeaderStyles(t *testing.T) {
 	}{
 		"zero is the newest draft": {0, []string{"Ratelimit", "Ratelimit-Policy", "Retry-After"}},
 		"a RateLimit and an X style together": {httplimit.RateLimitFields | httplimit.XRateLimitEpoch,
-			[]string{"Ratelimit", "Ratelimit-Policy", "Retry-After", "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"}},
-		"an X style alone":         {httplimit.XRateLimitDelta, []string{"Retry-After", "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"}},
-		"none keeps Retry-After":   {httplimit.NoHeaders, []string{"Retry-After"}},
-		"draft 06 has four fields": {httplimit.RateLimitDraft06, []string{"Ratelimit-Limit", "Ratelimit-Policy", "Ratelimit-Remaining", "Ratelimit-Reset", "Retry-After"}},
+			[]string{
+				"Ratelimit",
+				"Ratelimit-Policy",
+				"Retry-After",
+				"X-Ratelimit-Limit",
+				"X-Ratelimit-Remaining",
+				"X-Ratelimit-Reset",
+			}},
+		"an X style alone": {
+			httplimit.XRateLimitDelta,
+			[]string{"Retry-After", "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"},
+		},
+		"none keeps Retry-After": {httplimit.NoHeaders, []string{"Retry-After"}},
+		"draft 06 has four fields": {
+			httplimit.RateLimitDraft06,
+			[]string{"Ratelimit-Limit", "Ratelimit-Policy", "Ratelimit-Remaining", "Ratelimit-Reset", "Retry-After"},
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			m := mustNew(t, httplimit.Config{Headers: tt.style, Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1)}}})
+			m := mustNew(
+				t,
+				httplimit.Config{
+					Headers: tt.style,
+					Rules:   []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1)}},
+				},
+			)
 			serve(m, "192.0.2.7:1")
 			w := serve(m, "192.0.2.7:1")
 			var got []string
@@ -272,8 +294,14 @@ func TestHeaderStyles(t *testing.T) {
 }
 
 func TestFieldsAreAddedToThoseOfOtherLayers(t *testing.T) {
-	inner := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{Name: "inner", Key: httplimit.ClientIP(), Limit: limiter.PerDay(5)}}})
-	outer := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{Name: "outer", Key: httplimit.ClientIP(), Limit: limiter.PerDay(9)}}})
+	inner := mustNew(
+		t,
+		httplimit.Config{Rules: []httplimit.Rule{{Name: "inner", Key: httplimit.ClientIP(), Limit: limiter.PerDay(5)}}},
+	)
+	outer := mustNew(
+		t,
+		httplimit.Config{Rules: []httplimit.Rule{{Name: "outer", Key: httplimit.ClientIP(), Limit: limiter.PerDay(9)}}},
+	)
 	w := httptest.NewRecorder()
 	outer.Handler(inner.Handler(http.NotFoundHandler())).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
 	want := []string{`"outer";q=9;w=86400`, `"inner";q=5;w=86400`}
@@ -286,7 +314,10 @@ func TestFieldsAreAddedToThoseOfOtherLayers(t *testing.T) {
 }
 
 func TestRoomInTheSlicesOfOtherLayersIsNotWrittenTo(t *testing.T) {
-	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(5)}}})
+	m := mustNew(
+		t,
+		httplimit.Config{Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(5)}}},
+	)
 	o := m.Check(httplimit.HTTPRequest(get()))
 	policies, standings := []string{`"cdn";q=9;w=1`, "spare"}, []string{`"cdn";r=8;t=1`, "spare"}
 	h := http.Header{"Ratelimit-Policy": policies[:1], "Ratelimit": standings[:1]}
@@ -301,7 +332,10 @@ func TestRoomInTheSlicesOfOtherLayersIsNotWrittenTo(t *testing.T) {
 }
 
 func TestNoTwoAnswersShareValues(t *testing.T) {
-	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(5)}}})
+	m := mustNew(
+		t,
+		httplimit.Config{Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(5)}}},
+	)
 	first, second := serve(m, "192.0.2.1:1"), serve(m, "192.0.2.2:1")
 	first.Header()["Ratelimit-Policy"][0] = "scribbled over"
 	first.Header()["Ratelimit-Policy"] = append(first.Header()["Ratelimit-Policy"], "and appended to")
@@ -314,10 +348,13 @@ func TestNoTwoAnswersShareValues(t *testing.T) {
 }
 
 func TestOlderStylesTellNothingOfAPrivateRefusal(t *testing.T) {
-	m := mustNew(t, httplimit.Config{Headers: httplimit.RateLimitDraft06 | httplimit.XRateLimitDelta, Rules: []httplimit.Rule{
-		{Name: "secret", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1), Private: true},
-		{Name: "open", Key: httplimit.ClientIP(), Limit: limiter.PerDay(100)},
-	}})
+	m := mustNew(
+		t,
+		httplimit.Config{Headers: httplimit.RateLimitDraft06 | httplimit.XRateLimitDelta, Rules: []httplimit.Rule{
+			{Name: "secret", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1), Private: true},
+			{Name: "open", Key: httplimit.ClientIP(), Limit: limiter.PerDay(100)},
+		}},
+	)
 	serve(m, "192.0.2.7:1")
 	w := serve(m, "192.0.2.7:1")
 	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {

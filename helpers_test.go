@@ -85,7 +85,8 @@ func serve(m *httplimit.Middleware, address string) *httptest.ResponseRecorder {
 
 func serveRequest(m *httplimit.Middleware, r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	m.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })).ServeHTTP(w, r)
+	m.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })).
+		ServeHTTP(w, r)
 	return w
 }
 

@@ -84,17 +84,42 @@ func TestWhatAppliesToARequest(t *testing.T) {
 		req  func() *http.Request
 		want int // charges
 	}{
-		"no condition":                 {req: get, want: 1},
-		"a condition that holds":       {rule: httplimit.Rule{When: post}, req: func() *http.Request { return httptest.NewRequest(http.MethodPost, "/", nil) }, want: 1},
-		"a condition that does not":    {rule: httplimit.Rule{When: post}, req: get, want: 0},
-		"a key that says skip":         {rule: httplimit.Rule{Key: skip}, req: get, want: 0},
-		"a limit that says skip":       {rule: httplimit.Rule{LimitFunc: func(*http.Request) (limiter.Limit, error) { return limiter.Limit{}, httplimit.ErrSkip }}, req: get, want: 0},
-		"a cost that says skip":        {rule: httplimit.Rule{Cost: func(*http.Request) (int64, error) { return 0, fmt.Errorf("free: %w", httplimit.ErrSkip) }}, req: get, want: 0},
+		"no condition": {req: get, want: 1},
+		"a condition that holds": {
+			rule: httplimit.Rule{When: post},
+			req:  func() *http.Request { return httptest.NewRequest(http.MethodPost, "/", nil) },
+			want: 1,
+		},
+		"a condition that does not": {rule: httplimit.Rule{When: post}, req: get, want: 0},
+		"a key that says skip":      {rule: httplimit.Rule{Key: skip}, req: get, want: 0},
+		"a limit that says skip": {
+			rule: httplimit.Rule{
+				LimitFunc: func(*http.Request) (limiter.Limit, error) { return limiter.Limit{}, httplimit.ErrSkip },
+			},
+			req:  get,
+			want: 0,
+		},
+		"a cost that says skip": {
+			rule: httplimit.Rule{
+				Cost: func(*http.Request) (int64, error) { return 0, fmt.Errorf("free: %w", httplimit.ErrSkip) },
+			},
+			req:  get,
+			want: 0,
+		},
 		"a preflight":                  {req: preflight, want: 0},
 		"a preflight that is to count": {cfg: httplimit.Config{CountPreflight: true}, req: preflight, want: 1},
-		"OPTIONS without Origin":       {req: func() *http.Request { return httptest.NewRequest(http.MethodOptions, "/", nil) }, want: 1},
-		"OPTIONS with an empty method": {req: func() *http.Request { r := preflight(); r.Header.Set("Access-Control-Request-Method", ""); return r }, want: 1},
-		"HEAD counts like GET":         {req: func() *http.Request { return httptest.NewRequest(http.MethodHead, "/", nil) }, want: 1},
+		"OPTIONS without Origin": {
+			req:  func() *http.Request { return httptest.NewRequest(http.MethodOptions, "/", nil) },
+			want: 1,
+		},
+		"OPTIONS with an empty method": {
+			req:  func() *http.Request { r := preflight(); r.Header.Set("Access-Control-Request-Method", ""); return r },
+			want: 1,
+		},
+		"HEAD counts like GET": {
+			req:  func() *http.Request { return httptest.NewRequest(http.MethodHead, "/", nil) },
+			want: 1,
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -291,7 +316,10 @@ func TestRefusalsThatNeedCare(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{Name: "all", Key: httplimit.Everyone(), Limit: limiter.PerDay(1)}}})
+			m := mustNew(
+				t,
+				httplimit.Config{Rules: []httplimit.Rule{{Name: "all", Key: httplimit.Everyone(), Limit: limiter.PerDay(1)}}},
+			)
 			serve(m, "192.0.2.7:1")
 			w := serveRequest(m, tt.req)
 			if w.Code != http.StatusTooManyRequests || (w.Body.Len() > 0) != tt.body {
@@ -435,7 +463,12 @@ func TestRealServer(t *testing.T) {
 func TestACostThatCanNeverPassIsTold(t *testing.T) {
 	var log bytes.Buffer
 	m := mustNew(t, httplimit.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Rules: []httplimit.Rule{
-		{Name: "export", Key: httplimit.Everyone(), Limit: limiter.PerDay(5), Cost: func(*http.Request) (int64, error) { return 10, nil }},
+		{
+			Name:  "export",
+			Key:   httplimit.Everyone(),
+			Limit: limiter.PerDay(5),
+			Cost:  func(*http.Request) (int64, error) { return 10, nil },
+		},
 	}})
 	for range 3 {
 		if w := serve(m, "192.0.2.7:1"); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "" {
@@ -452,6 +485,10 @@ func TestTimeOutOfOurOwnIsAnswered(t *testing.T) {
 	ctx, cancel := context.WithDeadline(context.Background(), time.Unix(1, 0))
 	defer cancel()
 	if w := serveRequest(m, get().WithContext(ctx)); w.Code != http.StatusServiceUnavailable || w.Body.Len() > 0 {
-		t.Errorf("got %d %q, want 503 and no body: a client that has not left must not take nothing for success", w.Code, w.Body)
+		t.Errorf(
+			"got %d %q, want 503 and no body: a client that has not left must not take nothing for success",
+			w.Code,
+			w.Body,
+		)
 	}
 }

@@ -36,7 +36,10 @@ func TestObserverIsToldOfAllow(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var seen recorder
-			cfg := httplimit.Config{Observer: &seen, Rules: []httplimit.Rule{{Name: "a", Key: httplimit.Everyone(), Limit: limiter.PerDay(1), Failure: tt.policy}}}
+			cfg := httplimit.Config{
+				Observer: &seen,
+				Rules:    []httplimit.Rule{{Name: "a", Key: httplimit.Everyone(), Limit: limiter.PerDay(1), Failure: tt.policy}},
+			}
 			if tt.err != nil {
 				cfg.Store = &scripted{err: tt.err}
 			}
@@ -55,7 +58,13 @@ func TestObserverIsToldOfAllow(t *testing.T) {
 func TestObserver(t *testing.T) {
 	rules := func(policy httplimit.FailurePolicy) []httplimit.Rule {
 		return []httplimit.Rule{
-			{Name: "a", Key: httplimit.Everyone(), Limit: limiter.PerDay(5), Failure: policy, Cost: func(*http.Request) (int64, error) { return 3, nil }},
+			{
+				Name:    "a",
+				Key:     httplimit.Everyone(),
+				Limit:   limiter.PerDay(5),
+				Failure: policy,
+				Cost:    func(*http.Request) (int64, error) { return 3, nil },
+			},
 			{Name: "b", Key: httplimit.Everyone(), Limit: limiter.PerDay(5), Failure: httplimit.FailOpen, Shadow: true},
 		}
 	}
@@ -72,14 +81,42 @@ func TestObserver(t *testing.T) {
 		policy httplimit.FailurePolicy
 		want   []string
 	}{
-		"allowed":                  {&scripted{}, 0, []string{"a allowed by store costs 3", "b allowed by store costs 1"}},
-		"refused":                  {&scripted{answer: refuse("a")}, 0, []string{"a refused by store costs 3", "b allowed by store costs 1"}},
-		"refused by a shadow rule": {&scripted{answer: refuse("b")}, 0, []string{"a allowed by store costs 3", "b shadow-refused by store costs 1"}},
-		"refused by a cache":       {&scripted{answer: remember}, 0, []string{"a refused by cache costs 3", "b allowed by cache costs 1"}},
-		"store down, fail local":   {&scripted{err: errDown}, httplimit.FailLocal, []string{"a allowed by local costs 3", "b open by none costs 1"}},
-		"store down, fail open":    {&scripted{err: errDown}, httplimit.FailOpen, []string{"a open by none costs 3", "b open by none costs 1"}},
-		"store down, fail closed":  {&scripted{err: errDown}, httplimit.FailClosed, []string{"a closed by none costs 3", "b open by none costs 1"}},
-		"a charge beyond the rest": {&scripted{answer: refuse("")}, 0, []string{"a refused by store costs 3", "b shadow-refused by store costs 1"}},
+		"allowed": {&scripted{}, 0, []string{"a allowed by store costs 3", "b allowed by store costs 1"}},
+		"refused": {
+			&scripted{answer: refuse("a")},
+			0,
+			[]string{"a refused by store costs 3", "b allowed by store costs 1"},
+		},
+		"refused by a shadow rule": {
+			&scripted{answer: refuse("b")},
+			0,
+			[]string{"a allowed by store costs 3", "b shadow-refused by store costs 1"},
+		},
+		"refused by a cache": {
+			&scripted{answer: remember},
+			0,
+			[]string{"a refused by cache costs 3", "b allowed by cache costs 1"},
+		},
+		"store down, fail local": {
+			&scripted{err: errDown},
+			httplimit.FailLocal,
+			[]string{"a allowed by local costs 3", "b open by none costs 1"},
+		},
+		"store down, fail open": {
+			&scripted{err: errDown},
+			httplimit.FailOpen,
+			[]string{"a open by none costs 3", "b open by none costs 1"},
+		},
+		"store down, fail closed": {
+			&scripted{err: errDown},
+			httplimit.FailClosed,
+			[]string{"a closed by none costs 3", "b open by none costs 1"},
+		},
+		"a charge beyond the rest": {
+			&scripted{answer: refuse("")},
+			0,
+			[]string{"a refused by store costs 3", "b shadow-refused by store costs 1"},
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -99,7 +99,11 @@ func TestReconfigureUnderLoad(t *testing.T) {
 
 func TestDirectCalls(t *testing.T) {
 	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{
-		{Name: "login", Limit: limiter.PerDay(2), Key: httplimit.KeyFunc(func(*http.Request) (string, error) { return "", httplimit.ErrSkip })},
+		{
+			Name:  "login",
+			Limit: limiter.PerDay(2),
+			Key:   httplimit.KeyFunc(func(*http.Request) (string, error) { return "", httplimit.ErrSkip }),
+		},
 		{Name: "pair", Limit: limiter.PerDay(2), Key: httplimit.Compose(httplimit.ClientIP(), httplimit.Header("X-Tenant"))},
 		{Name: "shadow", Limit: limiter.PerDay(1), Key: httplimit.Everyone(), Shadow: true},
 	}})

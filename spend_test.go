@@ -39,7 +39,8 @@ func TestSpendIsAChargeOfItsOwn(t *testing.T) {
 		t.Fatalf("the store was asked for %d charges, want 2 of the request and 1 of Spend", len(asked))
 	}
 	asked[2].Decision = limiter.Decision{} // what it says beforehand does not matter
-	if want := (limiter.Charge{Scope: "/ip", Key: "192.0.2.1", Limit: limiter.PerDay(10), Cost: 3, Mode: limiter.Force}); asked[2] != want {
+	want := limiter.Charge{Scope: "/ip", Key: "192.0.2.1", Limit: limiter.PerDay(10), Cost: 3, Mode: limiter.Force}
+	if asked[2] != want {
 		t.Errorf("charge of Spend:\n got %+v\nwant %+v", asked[2], want)
 	}
 	other, spent := httplimit.Verdicts(ctx)[0], httplimit.Verdicts(ctx)[1]

@@ -35,20 +35,56 @@ func TestCountStatus(t *testing.T) {
 		"counts":                 {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }, false, 1},
 		"does not count":         {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(302) }, false, 0},
 		"nothing written is 200": {func(http.ResponseWriter, *http.Request) {}, false, 0},
-		"a body alone is 200":    {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hi"); w.WriteHeader(401) }, false, 0},
+		"a body alone is 200": {
+			func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hi"); w.WriteHeader(401) },
+			false,
+			0,
+		},
 		"so is one that is copied": {func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.(io.ReaderFrom).ReadFrom(strings.NewReader("hi"))
 			w.WriteHeader(401)
 		}, false, 0},
-		"1xx is not the status":                  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(103); w.WriteHeader(401) }, false, 1},
-		"the first final status stands":          {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401); w.WriteHeader(200) }, false, 1},
-		"a flush is 200":                         {func(w http.ResponseWriter, _ *http.Request) { w.(http.Flusher).Flush(); w.WriteHeader(401) }, false, 0},
-		"a panic is 500":                         {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, false, 1},
-		"a panic after 200 is 500":               {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200); panic("late") }, false, 1},
-		"a panic after a refusal undoes nothing": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404); panic("late") }, false, 0},
-		"a panic after the client left is 499":   {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, true, 1},
-		"a client that left counts":              {func(http.ResponseWriter, *http.Request) {}, true, 1},
-		"unless the handler answered it all":     {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200) }, true, 0},
+		"1xx is not the status": {
+			func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(103); w.WriteHeader(401) },
+			false,
+			1,
+		},
+		"the first final status stands": {
+			func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401); w.WriteHeader(200) },
+			false,
+			1,
+		},
+		"a flush is 200": {
+			func(w http.ResponseWriter, _ *http.Request) { w.(http.Flusher).Flush(); w.WriteHeader(401) },
+			false,
+			0,
+		},
+		"a panic is 500": {
+			func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+			false,
+			1,
+		},
+		"a panic after 200 is 500": {
+			func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200); panic("late") },
+			false,
+			1,
+		},
+		"a panic after a refusal undoes nothing": {
+			func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404); panic("late") },
+			false,
+			0,
+		},
+		"a panic after the client left is 499": {
+			func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+			true,
+			1,
+		},
+		"a client that left counts": {func(http.ResponseWriter, *http.Request) {}, true, 1},
+		"unless the handler answered it all": {
+			func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200) },
+			true,
+			0,
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -204,10 +240,17 @@ func TestRefundIsNotHeldUpByAnotherCounter(t *testing.T) {
 	never := func(int) bool { return false }
 	m := mustNew(t, httplimit.Config{Expose: true, Rules: []httplimit.Rule{
 		{Name: "own", Key: httplimit.ClientIP(), Limit: limiter.PerDay(5), CountStatus: never},
-		{Name: "all", Key: httplimit.Everyone(), Limit: limiter.PerDay(100), CountStatus: never, Cost: func(*http.Request) (int64, error) { return 0, nil }},
+		{
+			Name:        "all",
+			Key:         httplimit.Everyone(),
+			Limit:       limiter.PerDay(100),
+			CountStatus: never,
+			Cost:        func(*http.Request) (int64, error) { return 0, nil },
+		},
 	}})
 	var stranger context.Context
-	m.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { stranger = r.Context() })).ServeHTTP(httptest.NewRecorder(), get())
+	m.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { stranger = r.Context() })).
+		ServeHTTP(httptest.NewRecorder(), get())
 	m.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		if err := httplimit.Spend(stranger, "all", 150); err != nil {
 			t.Error(err)
@@ -236,7 +279,9 @@ func TestHijackThroughUnwrapSettlesAs101(t *testing.T) {
 		}
 		_ = conn.Close()
 	}))
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { limited.ServeHTTP(onlyUnwrap{w}, r) }))
+	server := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { limited.ServeHTTP(onlyUnwrap{w}, r) }),
+	)
 	defer server.Close()
 	if resp, err := server.Client().Get(server.URL); err == nil {
 		_ = resp.Body.Close()

@@ -52,7 +52,8 @@ func checkRefusal(t *testing.T, a answer, rules ...string) {
 	if err := json.Unmarshal([]byte(a.body), &problem); err != nil {
 		t.Fatalf("the body %q is no JSON: %v", a.body, err)
 	}
-	if !strings.HasSuffix(problem.Type, "#quota-exceeded") || problem.Status != 429 || !slices.Equal(problem.Violated, rules) {
+	if !strings.HasSuffix(problem.Type, "#quota-exceeded") || problem.Status != 429 ||
+		!slices.Equal(problem.Violated, rules) {
 		t.Errorf("got the problem %+v, want quota-exceeded with status 429 and violated policies %q", problem, rules)
 	}
 }
@@ -83,7 +84,10 @@ func TestRulesAreDecidedTogether(t *testing.T) {
 		checkRefusal(t, get(t, url), "burst")
 	}
 	a := get(t, url)
-	if got, want := a.Header.Values("RateLimit-Policy"), []string{`"burst";q=1;w=60, "day";q=5;w=86400`}; !slices.Equal(got, want) {
+	if got, want := a.Header.Values("RateLimit-Policy"), []string{`"burst";q=1;w=60, "day";q=5;w=86400`}; !slices.Equal(
+		got,
+		want,
+	) {
 		t.Errorf("RateLimit-Policy: got %q, want %q", got, want)
 	}
 }
@@ -109,8 +113,15 @@ func TestOnDeny(t *testing.T) {
 			url := serve(t, e)
 			get(t, url)
 			a := get(t, url)
-			if got := strings.TrimSpace(a.body); a.StatusCode != http.StatusTooManyRequests || got != tt.want || a.Header.Get("Retry-After") == "" {
-				t.Errorf("got %s %s with Retry-After %q, want 429 %s and the fields", a.Status, got, a.Header.Get("Retry-After"), tt.want)
+			if got := strings.TrimSpace(a.body); a.StatusCode != http.StatusTooManyRequests || got != tt.want ||
+				a.Header.Get("Retry-After") == "" {
+				t.Errorf(
+					"got %s %s with Retry-After %q, want 429 %s and the fields",
+					a.Status,
+					got,
+					a.Header.Get("Retry-After"),
+					tt.want,
+				)
 			}
 		})
 	}
@@ -144,10 +155,12 @@ func TestErrorHandlerOfTheAppDecidesTheBody(t *testing.T) {
 	url := serve(t, e)
 	get(t, url)
 	a := get(t, url)
-	if a.StatusCode != http.StatusTooManyRequests || a.body != "<p>too many for ip" || !strings.HasPrefix(a.Header.Get("Content-Type"), "text/html") {
+	if a.StatusCode != http.StatusTooManyRequests || a.body != "<p>too many for ip" ||
+		!strings.HasPrefix(a.Header.Get("Content-Type"), "text/html") {
 		t.Errorf("got %s %q as %s, want the app's page", a.Status, a.body, a.Header.Get("Content-Type"))
 	}
-	if a.Header.Get("Retry-After") == "" || a.Header.Get("RateLimit") == "" || a.Header.Get("Cache-Control") != "no-store" {
+	if a.Header.Get("Retry-After") == "" || a.Header.Get("RateLimit") == "" ||
+		a.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("got the fields %v, want those of the refusal", a.Header)
 	}
 	if strings.Contains(text, "secret") {
@@ -169,7 +182,8 @@ func TestTwoMiddlewaresCountOnceEach(t *testing.T) {
 		return hello(c)
 	}, echolimit.New(inner))
 	a := get(t, serve(t, e))
-	if got := a.Header.Values("RateLimit"); len(got) != 2 || !strings.Contains(got[0], "outer") || !strings.Contains(got[1], "inner") {
+	if got := a.Header.Values("RateLimit"); len(got) != 2 || !strings.Contains(got[0], "outer") ||
+		!strings.Contains(got[1], "inner") {
 		t.Errorf("RateLimit: got %q, want a line of each", got)
 	}
 	if got := a.Header.Values("RateLimit-Policy"); len(got) != 2 {

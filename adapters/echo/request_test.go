@@ -137,7 +137,8 @@ func TestStoreDown(t *testing.T) {
 	e.Use(echolimit.New(limit(t, broken{}, httplimit.Rule{Name: "ip", Failure: httplimit.FailClosed})))
 	e.GET("/", hello)
 	a := get(t, serve(t, e))
-	if a.StatusCode != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" || a.Header.Get("RateLimit") != "" {
+	if a.StatusCode != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" ||
+		a.Header.Get("RateLimit") != "" {
 		t.Errorf("got %s %v, want 503 with Retry-After alone", a.Status, a.Header)
 	}
 }

@@ -104,7 +104,10 @@ func TestClientGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store, served, denied := newSpy(t), false, false
 			m := limit(t, store, httplimit.Rule{Name: "login", CountStatus: func(int) bool { return false }})
-			limited := echolimit.New(m, echolimit.Config{OnDeny: func(echo.Context, httplimit.Denial) error { denied = true; return nil }})
+			limited := echolimit.New(
+				m,
+				echolimit.Config{OnDeny: func(echo.Context, httplimit.Denial) error { denied = true; return nil }},
+			)
 			ctx, leave := context.WithCancel(context.Background())
 			leaving := func(next echo.HandlerFunc) echo.HandlerFunc {
 				return func(c echo.Context) error {
@@ -219,7 +222,8 @@ func TestUpgradeWriterStillFlushes(t *testing.T) {
 		defer c.Response().Flush()
 		return hello(c)
 	}, echolimit.New(limit(t, nil, httplimit.Rule{Name: "r"})))
-	if a := send(t, http.MethodGet, serve(t, e), http.Header{"Upgrade": {"h2c"}}); a.body != "hello" || a.ContentLength != -1 {
+	if a := send(t, http.MethodGet, serve(t, e), http.Header{"Upgrade": {"h2c"}}); a.body != "hello" ||
+		a.ContentLength != -1 {
 		t.Errorf("got %q of length %d, want hello, flushed", a.body, a.ContentLength)
 	}
 }

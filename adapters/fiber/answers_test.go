@@ -52,7 +52,8 @@ func checkRefusal(t *testing.T, a answer, rules ...string) {
 	if err := json.Unmarshal([]byte(a.body), &problem); err != nil {
 		t.Fatalf("the body %q is no JSON: %v", a.body, err)
 	}
-	if !strings.HasSuffix(problem.Type, "#quota-exceeded") || problem.Status != 429 || !slices.Equal(problem.Violated, rules) {
+	if !strings.HasSuffix(problem.Type, "#quota-exceeded") || problem.Status != 429 ||
+		!slices.Equal(problem.Violated, rules) {
 		t.Errorf("got the problem %+v, want quota-exceeded with status 429 and violated policies %q", problem, rules)
 	}
 }
@@ -83,7 +84,10 @@ func TestRulesAreDecidedTogether(t *testing.T) {
 		checkRefusal(t, get(t, url), "burst")
 	}
 	a := get(t, url)
-	if got, want := a.Header.Values("RateLimit-Policy"), []string{`"burst";q=1;w=60, "day";q=5;w=86400`}; !slices.Equal(got, want) {
+	if got, want := a.Header.Values("RateLimit-Policy"), []string{`"burst";q=1;w=60, "day";q=5;w=86400`}; !slices.Equal(
+		got,
+		want,
+	) {
 		t.Errorf("RateLimit-Policy: got %q, want %q", got, want)
 	}
 }
@@ -109,8 +113,15 @@ func TestOnDeny(t *testing.T) {
 			url := serve(t, app)
 			get(t, url)
 			a := get(t, url)
-			if got := strings.TrimSpace(a.body); a.StatusCode != http.StatusTooManyRequests || got != tt.want || a.Header.Get("Retry-After") == "" {
-				t.Errorf("got %s %s with Retry-After %q, want 429 %s and the fields", a.Status, got, a.Header.Get("Retry-After"), tt.want)
+			if got := strings.TrimSpace(a.body); a.StatusCode != http.StatusTooManyRequests || got != tt.want ||
+				a.Header.Get("Retry-After") == "" {
+				t.Errorf(
+					"got %s %s with Retry-After %q, want 429 %s and the fields",
+					a.Status,
+					got,
+					a.Header.Get("Retry-After"),
+					tt.want,
+				)
 			}
 		})
 	}
@@ -130,7 +141,8 @@ func TestTwoMiddlewaresCountOnceEach(t *testing.T) {
 		return hello(c)
 	})
 	a := get(t, serve(t, app))
-	if got := a.Header.Values("RateLimit"); len(got) != 2 || !strings.Contains(got[0], "outer") || !strings.Contains(got[1], "inner") {
+	if got := a.Header.Values("RateLimit"); len(got) != 2 || !strings.Contains(got[0], "outer") ||
+		!strings.Contains(got[1], "inner") {
 		t.Errorf("RateLimit: got %q, want a line of each", got)
 	}
 	if got := a.Header.Values("RateLimit-Policy"); len(got) != 2 {
@@ -165,7 +177,17 @@ func TestGroupsAndRoutes(t *testing.T) {
 func TestRefusalWithAStreamedBodyEndsTheConnection(t *testing.T) {
 	served := false
 	app := newApp(fiber.Config{StreamRequestBody: true, BodyLimit: 1 << 10})
-	app.Post("/", fiberlimit.New(limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerDay(1), Cost: func(*http.Request) (int64, error) { return 2, nil }})), hello)
+	app.Post(
+		"/",
+		fiberlimit.New(
+			limit(
+				t,
+				nil,
+				httplimit.Rule{Name: "ip", Limit: limiter.PerDay(1), Cost: func(*http.Request) (int64, error) { return 2, nil }},
+			),
+		),
+		hello,
+	)
 	app.Get("/smuggled", func(*fiber.Ctx) error { served = true; return nil })
 	const inner = "GET /smuggled HTTP/1.1\nHost: x\nConnection: close\n\n"
 	length := 8<<10 + len(strings.ReplaceAll(inner, "\n", "\r\n"))

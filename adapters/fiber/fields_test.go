@@ -15,7 +15,11 @@ import (
 
 func TestAddressOverAllLinesOfTheHead(t *testing.T) {
 	const lines = "X-Forwarded-For: 203.0.113.66\nX-Forwarded-For: 198.51.100.1, 192.0.2.7\nX-Forwarded-For: 10.0.0.3\n"
-	fibers := fiber.Config{ProxyHeader: "X-Forwarded-For", EnableTrustedProxyCheck: true, TrustedProxies: []string{"127.0.0.1"}}
+	fibers := fiber.Config{
+		ProxyHeader:             "X-Forwarded-For",
+		EnableTrustedProxyCheck: true,
+		TrustedProxies:          []string{"127.0.0.1"},
+	}
 	raws := fiber.Config{DisableHeaderNormalizing: true}
 	tests := map[string]struct {
 		config fiber.Config
@@ -23,18 +27,41 @@ func TestAddressOverAllLinesOfTheHead(t *testing.T) {
 		fields string
 		body   string
 	}{
-		"repeated lines":                {fields: lines},
-		"Fiber's own proxy settings":    {config: fibers, fields: lines + "X-Real-Ip: 203.0.113.67\n"},
-		"any spelling":                  {fields: strings.ToLower(lines)},
-		"any spelling, not normalized":  {config: raws, fields: strings.ToLower(lines)},
-		"two spellings, not normalized": {config: raws, fields: "X-Forwarded-For: 203.0.113.66\nx-forwarded-for: 192.0.2.7\n"},
-		"empty body":                    {method: "POST", fields: lines + "Content-Length: 0\n"},
-		"body":                          {method: "POST", fields: lines + "Content-Length: 2\n", body: "hi"},
-		"trailer":                       {method: "POST", fields: lines + "Transfer-Encoding: chunked\n", body: "2\nhi\n0\nX-Forwarded-For: 203.0.113.66\n\n"},
-		"trailer after an empty body":   {method: "POST", fields: lines + "Transfer-Encoding: chunked\n", body: "0\nX-Forwarded-For: 203.0.113.66\n\n"},
-		"trailer of a GET":              {fields: lines + "Transfer-Encoding: chunked\n", body: "0\nX-Forwarded-For: 203.0.113.66\n\n"},
-		"announced trailer":             {method: "POST", fields: lines + "Trailer: X-Forwarded-For\nTransfer-Encoding: chunked\n", body: "0\nX-Forwarded-For: 203.0.113.66\n\n"},
-		"trailer, not normalized":       {config: raws, method: "POST", fields: lines + "transfer-encoding: chunked\n", body: "0\nx-forwarded-for: 203.0.113.66\n\n"},
+		"repeated lines":               {fields: lines},
+		"Fiber's own proxy settings":   {config: fibers, fields: lines + "X-Real-Ip: 203.0.113.67\n"},
+		"any spelling":                 {fields: strings.ToLower(lines)},
+		"any spelling, not normalized": {config: raws, fields: strings.ToLower(lines)},
+		"two spellings, not normalized": {
+			config: raws,
+			fields: "X-Forwarded-For: 203.0.113.66\nx-forwarded-for: 192.0.2.7\n",
+		},
+		"empty body": {method: "POST", fields: lines + "Content-Length: 0\n"},
+		"body":       {method: "POST", fields: lines + "Content-Length: 2\n", body: "hi"},
+		"trailer": {
+			method: "POST",
+			fields: lines + "Transfer-Encoding: chunked\n",
+			body:   "2\nhi\n0\nX-Forwarded-For: 203.0.113.66\n\n",
+		},
+		"trailer after an empty body": {
+			method: "POST",
+			fields: lines + "Transfer-Encoding: chunked\n",
+			body:   "0\nX-Forwarded-For: 203.0.113.66\n\n",
+		},
+		"trailer of a GET": {
+			fields: lines + "Transfer-Encoding: chunked\n",
+			body:   "0\nX-Forwarded-For: 203.0.113.66\n\n",
+		},
+		"announced trailer": {
+			method: "POST",
+			fields: lines + "Trailer: X-Forwarded-For\nTransfer-Encoding: chunked\n",
+			body:   "0\nX-Forwarded-For: 203.0.113.66\n\n",
+		},
+		"trailer, not normalized": {
+			config: raws,
+			method: "POST",
+			fields: lines + "transfer-encoding: chunked\n",
+			body:   "0\nx-forwarded-for: 203.0.113.66\n\n",
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -35,7 +35,10 @@ func TestFromReachesEveryFunction(t *testing.T) {
 		LimitFunc: func(r *http.Request) (limiter.Limit, error) { return limiter.PerDay(int64(len(user(r)) * 10)), nil },
 	})
 	app := newApp()
-	app.Use(func(c *fiber.Ctx) error { c.Locals("user", strings.Clone(c.Query("user"))); return c.Next() }, fiberlimit.New(m))
+	app.Use(
+		func(c *fiber.Ctx) error { c.Locals("user", strings.Clone(c.Query("user"))); return c.Next() },
+		fiberlimit.New(m),
+	)
 	app.Get("/", hello)
 	url := serve(t, app)
 	get(t, url+"?user=root")
@@ -83,7 +86,12 @@ func TestRequestInTheFormOfNetHTTP(t *testing.T) {
 	if !strings.HasPrefix(kept.RemoteAddr, "127.0.0.1:") {
 		t.Errorf("RemoteAddr: got %q", kept.RemoteAddr)
 	}
-	want := http.Header{"Content-Length": {"2"}, "X-Tenant": {"acme"}, "X-Forwarded-For": {"192.0.2.1", "192.0.2.2"}, "Cookie": {"a=b"}}
+	want := http.Header{
+		"Content-Length":  {"2"},
+		"X-Tenant":        {"acme"},
+		"X-Forwarded-For": {"192.0.2.1", "192.0.2.2"},
+		"Cookie":          {"a=b"},
+	}
 	for name, lines := range want {
 		if !slices.Equal(kept.Header[name], lines) {
 			t.Errorf("%s: got %q, want %q", name, kept.Header[name], lines)
@@ -107,7 +115,9 @@ func TestBodyLength(t *testing.T) {
 		"GET":                 {"GET / HTTP/1.1\nHost: x\nConnection: close\n\n", 0},
 		"POST without a body": {"POST / HTTP/1.1\nHost: x\nConnection: close\n\n", 0},
 		"length":              {"POST / HTTP/1.1\nHost: x\nConnection: close\nContent-Length: 2\n\nhi", 2},
-		"chunked":             {"POST / HTTP/1.1\nHost: x\nConnection: close\nTransfer-Encoding: chunked\n\n2\nhi\n0\n\n", -1},
+		"chunked": {
+			"POST / HTTP/1.1\nHost: x\nConnection: close\nTransfer-Encoding: chunked\n\n2\nhi\n0\n\n", -1,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got = -9
@@ -204,7 +214,8 @@ func TestStoreDown(t *testing.T) {
 	app.Use(fiberlimit.New(limit(t, broken{}, httplimit.Rule{Name: "ip", Failure: httplimit.FailClosed})))
 	app.Get("/", hello)
 	a := get(t, serve(t, app))
-	if a.StatusCode != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" || a.Header.Get("RateLimit") != "" {
+	if a.StatusCode != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" ||
+		a.Header.Get("RateLimit") != "" {
 		t.Errorf("got %s %v, want 503 with Retry-After alone", a.Status, a.Header)
 	}
 }

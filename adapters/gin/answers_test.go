@@ -51,7 +51,8 @@ func checkRefusal(t *testing.T, a answer, rules ...string) {
 	if err := json.Unmarshal([]byte(a.body), &problem); err != nil {
 		t.Fatalf("the body %q is no JSON: %v", a.body, err)
 	}
-	if !strings.HasSuffix(problem.Type, "#quota-exceeded") || problem.Status != 429 || !slices.Equal(problem.Violated, rules) {
+	if !strings.HasSuffix(problem.Type, "#quota-exceeded") || problem.Status != 429 ||
+		!slices.Equal(problem.Violated, rules) {
 		t.Errorf("got the problem %+v, want quota-exceeded with status 429 and violated policies %q", problem, rules)
 	}
 }
@@ -82,7 +83,10 @@ func TestRulesAreDecidedTogether(t *testing.T) {
 		checkRefusal(t, get(t, url), "burst")
 	}
 	a := get(t, url)
-	if got, want := a.Header.Values("RateLimit-Policy"), []string{`"burst";q=1;w=60, "day";q=5;w=86400`}; !slices.Equal(got, want) {
+	if got, want := a.Header.Values("RateLimit-Policy"), []string{`"burst";q=1;w=60, "day";q=5;w=86400`}; !slices.Equal(
+		got,
+		want,
+	) {
 		t.Errorf("RateLimit-Policy: got %q, want %q", got, want)
 	}
 }
@@ -98,7 +102,12 @@ func TestOnDeny(t *testing.T) {
 	get(t, url)
 	a := get(t, url)
 	if a.StatusCode != http.StatusTooManyRequests || a.body != `{"rule":"ip"}` || a.Header.Get("Retry-After") == "" {
-		t.Errorf("got %s %q with Retry-After %q, want 429, OnDeny's body alone and the fields", a.Status, a.body, a.Header.Get("Retry-After"))
+		t.Errorf(
+			"got %s %q with Retry-After %q, want 429, OnDeny's body alone and the fields",
+			a.Status,
+			a.body,
+			a.Header.Get("Retry-After"),
+		)
 	}
 }
 
@@ -116,7 +125,8 @@ func TestTwoMiddlewaresCountOnceEach(t *testing.T) {
 		hello(c)
 	})
 	a := get(t, serve(t, engine))
-	if got := a.Header.Values("RateLimit"); len(got) != 2 || !strings.Contains(got[0], "outer") || !strings.Contains(got[1], "inner") {
+	if got := a.Header.Values("RateLimit"); len(got) != 2 || !strings.Contains(got[0], "outer") ||
+		!strings.Contains(got[1], "inner") {
 		t.Errorf("RateLimit: got %q, want a line of each", got)
 	}
 	if got := a.Header.Values("RateLimit-Policy"); len(got) != 2 {

@@ -199,7 +199,8 @@ func TestUpgradeWriterStillFlushes(t *testing.T) {
 		}
 		c.Writer.Flush()
 	})
-	if a := send(t, http.MethodGet, serve(t, engine), http.Header{"Upgrade": {"h2c"}}); a.body != "hello" || a.ContentLength != -1 {
+	if a := send(t, http.MethodGet, serve(t, engine), http.Header{"Upgrade": {"h2c"}}); a.body != "hello" ||
+		a.ContentLength != -1 {
 		t.Errorf("got %q of length %d, want hello, flushed", a.body, a.ContentLength)
 	}
 }
