@@ -7,18 +7,18 @@ import (
 	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
-// batch is one call under way. It shares nothing with the caller, who may be gone before it ends.
+// batch is one Take or Reset. It shares no memory with the caller, which may return before the call to the KV does.
 type batch struct {
 	at       int64             // the moment of the decision, in Unix milliseconds
-	asked    []limiter.Charge  // as the caller handed them in, without their strings
+	asked    []limiter.Charge  // as the caller passed them, without their strings
 	charges  []limiter.Charge  // the same, judged
-	counters []counter         // that the charges count on, each once
+	counters []counter         // of the charges, each once
 	usages   []algorithm.Usage // what the counters hold
-	of       []int             // the place in counters of that of each charge
+	of       []int             // of[i] is the index in counters of the counter of charge i
 
-	taken   bool
-	certain bool // a refusal rests on nothing that others may be about to give back
-	claimed atomic.Bool
+	taken      bool
+	conclusive bool // a refusal rests on no units that others may be about to subtract
+	claimed    atomic.Bool
 
 	// Most batches are of one charge, and need no memory beside this.
 	single struct {
@@ -27,22 +27,6 @@ type batch struct {
 		usage   [1]algorithm.Usage
 		of      [1]int
 	}
-}
-
-// counter is one counter of a batch in its current window.
-type counter struct {
-	base   string // of its keys
-	hash   uint64 // of base, for memory
-	limit  limiter.Limit
-	number int64 // of the window
-
-	// What others have spent: in this window, in the one before, and in the next one, where faster clocks
-	// count already.
-	current, previous, next int64
-
-	settled bool  // the previous window changes no more
-	held    int64 // units that this batch has added to the KV
-	entered bool  // memory counts this batch as one that adds
 }
 
 func newBatch(charges []limiter.Charge) *batch {
@@ -55,37 +39,27 @@ func newBatch(charges []limiter.Charge) *batch {
 		b.usages, b.of = make([]algorithm.Usage, len(charges)), make([]int, len(charges))
 	}
 	copy(b.asked, charges)
-	for i := range b.asked {
-		b.of[i] = b.counter(&b.asked[i])
+	for i := range charges {
+		b.of[i] = b.counterOf(charges, i)
 		b.asked[i].Scope, b.asked[i].Key = "", ""
 	}
 	b.usages = b.usages[:len(b.counters)]
 	return b
 }
 
-// counter is the place of c's counter in counters.
-func (b *batch) counter(c *limiter.Charge) int {
-	base := keyBase(c)
-	for i := range b.counters {
-		if b.counters[i].base == base {
-			return i
+// counterOf returns the index in counters of the counter of charge i, which it appends unless an earlier charge has.
+func (b *batch) counterOf(charges []limiter.Charge, i int) int {
+	c := &charges[i]
+	for j := range i {
+		if charges[j].SameCounter(c) {
+			return b.of[j]
 		}
 	}
-	b.counters = append(b.counters, counter{base: base, limit: c.Limit})
+	b.counters = append(b.counters, counter{base: keyBase(c), limit: c.Limit})
 	return len(b.counters) - 1
 }
 
-// claim tells whether it is the first one called: the trip calls it when it has decided, the caller when it leaves.
-func (b *batch) claim() bool { return !b.claimed.Swap(true) }
-
-// answer copies the decisions into the caller's charges.
-func (b *batch) answer(charges []limiter.Charge) {
-	for i := range charges {
-		charges[i].State, charges[i].Decision, charges[i].Cached = b.charges[i].State, b.charges[i].Decision, false
-	}
-}
-
-// judge decides the batch on what its counters are known to hold.
+// judge decides the batch on the counts of its counters.
 func (b *batch) judge() (taken bool) {
 	copy(b.charges, b.asked)
 	for i := range b.counters {
@@ -97,7 +71,7 @@ func (b *batch) judge() (taken bool) {
 	return b.taken
 }
 
-// allFit tells whether judge found that no charge has to be left out.
+// allFit reports whether all charges fit, as judged.
 func (b *batch) allFit() bool {
 	for i := range b.charges {
 		if !b.charges[i].Allowed {
@@ -107,7 +81,7 @@ func (b *batch) allFit() bool {
 	return true
 }
 
-// change is what the batch, as judged, does to the counts of the two windows of its counter i.
+// change returns what the batch, as judged, adds to the counts of the two windows of counter i.
 func (b *batch) change(i int) (current, previous int64) {
 	c, u := &b.counters[i], &b.usages[i]
 	current = u.Spent - (c.count() - u.Current)
@@ -117,22 +91,31 @@ func (b *batch) change(i int) (current, previous int64) {
 	return current, previous
 }
 
-// withinLimit tells whether the counter of refused charge i holds no more than its limit allows: others' units that
-// are to be given back would stand out, for they did not fit.
+// covered reports whether the batch, as judged, spends no more than it has reserved.
+func (b *batch) covered() bool {
+	for i := range b.counters {
+		if current, _ := b.change(i); current > b.counters[i].reserved {
+			return false
+		}
+	}
+	return true
+}
+
+// withinLimit reports whether the counter of the refused charge i holds no more than its limit allows. Units that
+// another batch is about to subtract did not fit, so with them it holds more.
 func (b *batch) withinLimit(i int) bool {
 	probe := limiter.Charge{Limit: b.charges[i].Limit, Mode: limiter.Peek}
 	u := b.usages[b.of[i]]
 	return u.Judge(&probe)
 }
 
-func (c *counter) sliding() bool { return c.limit.Algorithm == limiter.SlidingWindow }
+// claim reports whether its caller is the first one to claim the batch: the call to the KV when it has decided, or
+// Take when it gives up waiting. So the units of a Take that returned an error are never kept.
+func (b *batch) claim() bool { return !b.claimed.Swap(true) }
 
-// start and end are the moments of the window's turns.
-func (c *counter) start() int64 { return c.number * c.limit.WindowMillis() }
-func (c *counter) end() int64   { return c.start() + c.limit.WindowMillis() }
-
-// count is what counts against the limit beside the previous window.
-func (c *counter) count() int64 { return bounded(bounded(c.current) + bounded(c.next)) }
-
-// bounded keeps what a KV says within what a counter can hold.
-func bounded(count int64) int64 { return min(max(0, count), limiter.MaxCount) }
+// answer copies the decisions into the caller's charges.
+func (b *batch) answer(charges []limiter.Charge) {
+	for i := range charges {
+		charges[i].State, charges[i].Decision, charges[i].Cached = b.charges[i].State, b.charges[i].Decision, false
+	}
+}

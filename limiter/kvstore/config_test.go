@@ -23,7 +23,7 @@ func TestNewReportsEveryFault(t *testing.T) {
 }
 
 func TestUnsupported(t *testing.T) {
-	kv := newMapKV(newHand().Now)
+	kv := newMapKV(newClock().Now)
 	store := newStore(t, kv, kvstore.Config{})
 	for algorithm, want := range map[limiter.Algorithm]bool{
 		limiter.SlidingWindow: true, limiter.FixedWindow: true, limiter.SlidingLog: false, limiter.TokenBucket: false,

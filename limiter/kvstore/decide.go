@@ -7,32 +7,32 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-// attempts bounds how often a batch that others keep overtaking is tried. With one unit a charge every attempt
-// lets somebody in, so a batch that loses this often is one of many for the last unit.
+// attempts bounds how often a batch is tried when others are faster. With one unit a charge every attempt admits one
+// of the callers that race, so a batch that loses this often is one of many for the last unit.
 const attempts = 3
 
-// errOvertaken is for a batch with observed charges that fitted anew, and differently, at each attempt.
-var errOvertaken = errors.New("kvstore: the counters changed faster than the batch could be decided")
+// errRaced is for a batch with shadow charges that fitted differently at each attempt.
+var errRaced = errors.New("kvstore: the counters changed faster than the batch could be decided")
 
-// decide judges b and spends it or nothing. Whatever way it ends, also by a panic of the KV, what is not to be kept
-// is given back.
+// decide judges b, and spends it or nothing. However it ends, also by a panic of the KV, it subtracts the units that
+// the batch does not keep.
 func (s *Store) decide(ctx context.Context, b *batch) error {
 	kept := false
-	defer s.release(b)
+	defer s.retract(b)
 	defer func() {
 		if !kept {
-			s.giveBack(ctx, b)
+			s.compensate(ctx, b)
 		}
 	}()
 	for attempt := range attempts {
 		s.start(b)
-		// What memory held has been overtaken once: from then on only what is read decides.
-		if attempt > 0 || !s.guess(b) {
+		// After an attempt that lost to others the cached counts are too old: only counts that are read decide.
+		if attempt > 0 || !s.fitsCached(b) {
 			if err := s.read(ctx, b); err != nil {
 				return err
 			}
 			if !b.judge() {
-				b.certain = attempt == 0 && s.certain(b)
+				b.conclusive = attempt == 0 && s.isConclusive(b)
 				break
 			}
 		}
@@ -41,41 +41,41 @@ func (s *Store) decide(ctx context.Context, b *batch) error {
 			return err
 		}
 		if won {
-			if err := s.settle(ctx, b); err != nil {
+			if err := s.adjust(ctx, b); err != nil {
 				return err
 			}
 			kept = ctx.Err() == nil && b.claim()
 			return ctx.Err()
 		}
-		s.giveBack(ctx, b)
-		s.release(b)
+		s.compensate(ctx, b)
+		s.retract(b)
 	}
 	if b.taken {
-		return errOvertaken
+		return errRaced
 	}
 	b.claim()
 	return nil
 }
 
-// start sets the moment of the decision.
+// start sets the moment of the decision, and clears the counts.
 func (s *Store) start(b *batch) {
 	b.at = s.clock.UnixMilli(s.clock.Now())
 	for i := range b.counters {
 		c := &b.counters[i]
-		c.hash = s.memory.hash(c.base)
+		c.hash = s.counts.hash(c.base)
 		c.number = b.at / c.limit.WindowMillis()
 		c.current, c.previous, c.next = 0, 0, 0
-		c.settled = b.at-c.start() >= millis(s.skew+s.timeout)
+		c.previousFinal = b.at-c.start() >= millis(s.skew+s.timeout)
 	}
 }
 
-// guess judges b on what memory holds, and tells whether that is enough to add without reading first: all charges
-// fit beside all callers under way, and every counter is added to and so verified.
+// fitsCached judges b on the cached counts, and reports whether b may be added without reading first: every charge
+// fits even if all callers of this process that are adding succeed, and every counter is added to, and so verified.
 //
-// Without the look at callers under way a hot key with a low limit would be held above it by those who add in vain.
-func (s *Store) guess(b *batch) bool {
+// Without those callers a hot key with a low limit would be kept above it by callers that add in vain.
+func (s *Store) fitsCached(b *batch) bool {
 	for i := range b.counters {
-		if !s.memory.recall(&b.counters[i]) {
+		if !s.counts.load(&b.counters[i]) {
 			return false
 		}
 	}
@@ -90,39 +90,16 @@ func (s *Store) guess(b *batch) bool {
 	return true
 }
 
-// read asks the KV for all counts of b.
-func (s *Store) read(ctx context.Context, b *batch) error {
-	var q query
-	for i := range b.counters {
-		c := &b.counters[i]
-		q.ask(c, c.number, &c.current)
-		if !c.sliding() {
-			continue
-		}
-		q.ask(c, c.number-1, &c.previous)
-		if s.late(c, b.at) {
-			q.ask(c, c.number+1, &c.next)
-		}
-	}
-	if _, err := q.run(ctx, s.kv); err != nil {
-		return err
-	}
-	for i := range b.counters {
-		s.memory.saw(&b.counters[i], b.at)
-	}
-	return nil
-}
-
-// certain tells whether a refusal will stand until its RetryAfter: its counts hold nothing that this or another
-// process may be about to give back.
-func (s *Store) certain(b *batch) bool {
+// isConclusive reports whether a refusal stands until its RetryAfter: its counts hold no units that this or another
+// process may be about to subtract.
+func (s *Store) isConclusive(b *batch) bool {
 	for i := range b.charges {
 		if c := &b.charges[i]; c.Allowed || c.Mode != limiter.Enforce {
 			continue
 		}
-		busy, since := s.memory.standing(&b.counters[b.of[i]])
-		stands := b.at-since >= millis(s.timeout) // nobody takes longer to give back
-		if busy || !stands && !b.withinLimit(i) {
+		adding, since := s.counts.stability(&b.counters[b.of[i]])
+		stable := b.at-since >= millis(s.timeout) // no batch takes longer to compensate
+		if adding || !stable && !b.withinLimit(i) {
 			return false
 		}
 	}

@@ -5,33 +5,38 @@
 //
 // # How it decides
 //
-// A counter is one count for each of its windows. A charge reads the previous and the current count, adds its cost
-// if it fits, and verifies what the addition returned: its own cost included, the counts must still be within the
-// limit. If they are not, because others were faster, it gives the cost back and tries again, a few times. So a
-// refused charge spends nothing, and a batch is spent whole or, by giving back, not at all.
+// A counter has one count for each of its windows. A charge is decided in four steps: the store
 //
-// Usually that is less: a charge that surely fits by what this process saw last is added and verified without
-// reading, and a client that was just refused is answered from memory.
+//   - reads the counts of the previous and the current window, and refuses the charge if its cost does not fit;
+//   - adds the cost to the current count;
+//   - verifies the sum that the addition returned: with the cost included, the counts must be within the limit;
+//   - compensates if they are not, because other callers were faster: it subtracts the cost and starts over, up to
+//     three times in all.
 //
-// # What holds
+// So a refused charge spends nothing, and a batch is spent whole or, by compensating, not at all.
 //
-// While the counts survive in the KV and the clocks of all processes agree within [Config].Skew, a window never
-// admits more than its limit and a SlidingWindow never more than its estimate allows, however many callers race.
+// Usually fewer steps are needed: a charge that surely fits by the counts that this process saw last is added and
+// verified without reading, and a client that was just refused is answered from memory.
 //
-//   - Callers who race may be refused wrongly: one sees what another has added and is about to give back. With one
-//     unit a charge and one charge a batch somebody always gets in as long as there is room. Such a refusal is
-//     remembered, for a second at most, only if it could not be told from a sure one: the units were another
-//     process's, within the limit, and given back because another counter of the batch refused.
-//   - A counter whose process dies, or loses the KV, between adding and giving back keeps those units until the
-//     window no longer counts. It is stricter by as much as was under way, never laxer.
+// # Guarantees
+//
+// While the KV keeps its counts and the clocks of all processes agree within [Config].Skew, a window never admits more
+// than its limit and a SlidingWindow never more than its estimate allows, however many callers race.
+//
+//   - Callers that race may be refused wrongly: one sees units that another has added and is about to subtract. With
+//     one unit a charge and one charge a batch, one of them is always admitted as long as there is room. Such a
+//     refusal is remembered, for a second at most, only if it could not be told from a correct one: the units were
+//     another process's, within the limit, and subtracted because another counter of the batch refused.
+//   - If a process dies, or loses the KV, between adding and compensating, its units stay counted until the window
+//     has passed. The limit is stricter by these units, never laxer.
 //   - A KV that loses counts frees their keys: at most the limit more in a window for each loss.
-//   - A reset that meets charges under way may free their units twice, once by itself and once as they give back.
-//   - A refund or a reset by another process is noticed at once, except by clients that were just refused: for
+//   - A reset during a charge may free the units of the charge twice, once by itself and once by compensating.
+//   - A refund or a reset by another process is noticed at once, except for clients that were just refused: for
 //     them within a second.
 //
 // # Time
 //
 // The clock is this process's: the wall clock, read once in [New], and monotonic from there. Where the clocks of
-// two processes differ by more than Skew, the faster one misses what the slower one still adds to the window before:
-// at most the limit more at each turn. The same holds for a SlidingWindow shorter than Skew.
+// two processes differ by more than Skew, the faster one misses what the slower one still adds to the previous window:
+// at most the limit more at each window boundary. The same holds for a SlidingWindow shorter than Skew.
 package kvstore

@@ -17,33 +17,25 @@ import (
 
 var errDown = errors.New("no such server")
 
-// nth returns a hook that does what f does at its nth call, from 1, and at all later ones if last is 0.
-func nth(first, last int64, f func() error) func(context.Context, string, int64) error {
-	var calls atomic.Int64
-	return func(context.Context, string, int64) error {
-		if n := calls.Add(1); n < first || last != 0 && n > last {
-			return nil
-		}
-		return f()
-	}
-}
-
 func fail() error { return errDown }
 
 func failGet(context.Context, []string) error { return errDown }
 
 // pair is a batch of two counters.
 func pair() []limiter.Charge {
+	fixed := limiter.Limit{Requests: 10, Window: time.Minute, Algorithm: limiter.FixedWindow}
 	return []limiter.Charge{
 		{Scope: "s", Key: "a", Limit: limiter.PerMinute(10), Cost: 3},
-		{Scope: "s", Key: "b", Limit: limiter.Limit{Requests: 10, Window: time.Minute, Algorithm: limiter.FixedWindow}, Cost: 3},
+		{Scope: "s", Key: "b", Limit: fixed, Cost: 3},
 	}
 }
 
 func TestErrorsSpendNothing(t *testing.T) {
 	short := func(kv kvstore.KV) kvstore.KV { return shortAnswer{kv} }
+	type getHook = func(context.Context, []string) error
+	type addHook = func(context.Context, string, int64) error
 	// An addition hook counts, so every store has one of its own.
-	hook := func(get func(context.Context, []string) error, add func() func(context.Context, string, int64) error) func(kvstore.KV) kvstore.KV {
+	hook := func(get getHook, add func() addHook) func(kvstore.KV) kvstore.KV {
 		return func(kv kvstore.KV) kvstore.KV {
 			h := hooked{KV: kv, get: get}
 			if add != nil {
@@ -53,7 +45,7 @@ func TestErrorsSpendNothing(t *testing.T) {
 		}
 	}
 	addition := func(n int64, f func() error) func(kvstore.KV) kvstore.KV {
-		return hook(nil, func() func(context.Context, string, int64) error { return nth(n, n, f) })
+		return hook(nil, func() addHook { return nth(n, n, f) })
 	}
 	for _, tc := range []struct {
 		name string
@@ -69,7 +61,7 @@ func TestErrorsSpendNothing(t *testing.T) {
 	} {
 		for _, direct := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, direct %v", tc.name, direct), func(t *testing.T) {
-				clock := newHand()
+				clock := newClock()
 				inner := newMapKV(clock.Now)
 				store := newStore(t, tc.kv(inner), kvstore.Config{Timeout: patient, Now: clock.Now, Direct: direct})
 				taken, err := store.Take(context.Background(), pair())
@@ -91,9 +83,9 @@ func (kv shortAnswer) Get(ctx context.Context, keys ...string) ([]int64, error) 
 	return counts[1:], err
 }
 
-// What could not be given back stays spent: stricter, never laxer.
-func TestGiveBackFails(t *testing.T) {
-	clock := newHand()
+// Units that could not be subtracted stay spent: the limit is stricter, never laxer.
+func TestCompensationFails(t *testing.T) {
+	clock := newClock()
 	inner := newMapKV(clock.Now)
 	kv := hooked{KV: inner, add: nth(2, 0, fail)}
 	store := newStore(t, kv, kvstore.Config{Timeout: patient, Now: clock.Now})
@@ -156,8 +148,8 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// A KV that ends with its context may be called directly: the deadline is the same, but nobody stays behind who
-// could give back.
+// A KV that ends with its context may be called directly: the deadline is the same, but no goroutine stays behind
+// that could compensate.
 func TestDirectDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := newMapKV(time.Now)
@@ -201,7 +193,7 @@ func TestCallerLeaves(t *testing.T) {
 			t.Errorf("left in the KV: %d units, want 0", got)
 		}
 		if !store.Healthy() {
-			t.Error("callers who left opened the breaker")
+			t.Error("callers that left opened the breaker")
 		}
 	})
 }
@@ -277,8 +269,9 @@ func TestNoBreaker(t *testing.T) {
 	})
 }
 
-// Goroutines left behind by a KV that ignores its context are bounded, and behind them nobody waits.
+// The number of goroutines left behind by a KV that ignores its context is bounded, and later callers do not wait.
 func TestStalledKVHoldsABoundedNumber(t *testing.T) {
+	const maxCalls = 4096 // of storekit.NewCalls(0)
 	synctest.Test(t, func(t *testing.T) {
 		var stalled atomic.Int64
 		release := make(chan struct{})
@@ -288,7 +281,7 @@ func TestStalledKVHoldsABoundedNumber(t *testing.T) {
 			return nil
 		}}
 		store := newStore(t, kv, kvstore.Config{Timeout: time.Millisecond, NoBreaker: true})
-		for range 2 * storekit.DefaultTrips {
+		for range 2 * maxCalls {
 			if _, err := store.Take(context.Background(), pair()); err == nil {
 				t.Fatal("no error from a KV that stalls")
 			}
@@ -298,17 +291,17 @@ func TestStalledKVHoldsABoundedNumber(t *testing.T) {
 		if !errors.Is(err, storekit.ErrBusy) || time.Since(start) != 0 {
 			t.Errorf("got %v after %v, want ErrBusy at once", err, time.Since(start))
 		}
-		if got := stalled.Load(); got != storekit.DefaultTrips {
-			t.Errorf("calls under way: got %d, want %d", got, storekit.DefaultTrips)
+		if got := stalled.Load(); got != maxCalls {
+			t.Errorf("calls running: got %d, want %d", got, maxCalls)
 		}
 		close(release)
 	})
 }
 
-// What was held for an observed charge that no longer fits goes back. If that fails it may have been carried out, and
-// must not go back a second time with the rest: those units could be others'.
-func TestSurplusIsNotGivenBackTwice(t *testing.T) {
-	clock := newHand()
+// The units of a shadow charge that no longer fits are subtracted. If that fails it may have been carried out, so they
+// must not be subtracted again with the rest: they could be the units of others.
+func TestSurplusIsNotSubtractedTwice(t *testing.T) {
+	clock := newClock()
 	inner := newMapKV(clock.Now)
 	other := newStore(t, inner, kvstore.Config{Timeout: patient, Now: clock.Now})
 	limit := limiter.PerMinute(10)
@@ -330,6 +323,6 @@ func TestSurplusIsNotGivenBackTwice(t *testing.T) {
 		t.Fatalf("got %v, want %v", err, errDown)
 	}
 	if got := inner.sum(); got != 5+4+3 {
-		t.Errorf("left in the KV: %d units, want the 9 of the other and 3 that did not come back", got)
+		t.Errorf("left in the KV: %d units, want the 9 of the other and 3 that were not subtracted", got)
 	}
 }

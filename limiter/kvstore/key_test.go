@@ -32,14 +32,18 @@ func TestKeys(t *testing.T) {
 
 func TestKeysDiffer(t *testing.T) {
 	long := strings.Repeat("x", 200)
-	parts := []string{"", "a", "b", "a|b", "|", "a|", "|a", "*", "**", "*0", "a b", "a\x00b", "ä", long, long + "x", strings.Repeat("x", maxKey), strings.Repeat("x", maxScope),
-		"*f8a062528d72a832afe10bc3d855a77c", "s60000", "s60000|1", "f"}
+	names := []string{
+		"", "a", "b", "a|b", "|", "a|", "|a", "*", "**", "*0", "a b", "a\x00b", "ä",
+		long, long + "x", strings.Repeat("x", maxKey), strings.Repeat("x", maxScope),
+		"*f8a062528d72a832afe10bc3d855a77c", "s60000", "s60000|1", "f",
+	}
 	limits := []limiter.Limit{
-		limiter.PerMinute(1), limiter.PerHour(1), {Requests: 1, Window: time.Minute, Algorithm: limiter.FixedWindow}, limiter.Per(1, time.Millisecond),
+		limiter.PerMinute(1), limiter.PerHour(1), limiter.Per(1, time.Millisecond),
+		{Requests: 1, Window: time.Minute, Algorithm: limiter.FixedWindow},
 	}
 	seen := map[string]string{}
-	for _, scope := range parts {
-		for _, key := range parts {
+	for _, scope := range names {
+		for _, key := range names {
 			for _, limit := range limits {
 				for _, number := range []int64{0, 1, 10, 60000, math.MaxInt64} {
 					got := windowKey(keyBase(&limiter.Charge{Scope: scope, Key: key, Limit: limit}), number)

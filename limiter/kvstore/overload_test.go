@@ -9,8 +9,8 @@ import (
 	"github.com/httplimit/httplimit/limiter/kvstore"
 )
 
-// TestOverloadAdmitsAsManyWithADenyCache: under steady overload the cache saves trips and changes no decision: each
-// request gets the same answer from a store that has one and from a store that has none.
+// Under steady overload the deny cache saves calls and changes no decision: each request gets the same answer from a
+// store with one and from a store without.
 func TestOverloadAdmitsAsManyWithADenyCache(t *testing.T) {
 	for name, l := range map[string]limiter.Limit{
 		"sliding window":              limiter.Per(10, 4*time.Second),
@@ -19,10 +19,10 @@ func TestOverloadAdmitsAsManyWithADenyCache(t *testing.T) {
 		"longer than an answer lasts": limiter.Per(5, time.Minute),
 	} {
 		t.Run(name, func(t *testing.T) {
-			clock := newHand()
+			clock := newClock()
 			cachedKV, plainKV := newMapKV(clock.Now), newMapKV(clock.Now)
-			trips := 0
-			counted := hooked{KV: cachedKV, get: func(context.Context, []string) error { trips++; return nil }}
+			calls := 0
+			counted := hooked{KV: cachedKV, get: func(context.Context, []string) error { calls++; return nil }}
 			cached := newStore(t, counted, kvstore.Config{Now: clock.Now, Direct: true})
 			plain := newStore(t, plainKV, kvstore.Config{Now: clock.Now, DenyCache: -1, Direct: true})
 			admitted, asked := 0, 0
@@ -38,7 +38,8 @@ func TestOverloadAdmitsAsManyWithADenyCache(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got != want || with[0].Decision != without[0].Decision {
-					t.Fatalf("request %d: got %v %+v with a cache, want %v %+v", asked, got, with[0].Decision, want, without[0].Decision)
+					t.Fatalf("request %d: got %v %+v with a cache, want %v %+v",
+						asked, got, with[0].Decision, want, without[0].Decision)
 				}
 				if got {
 					admitted++
@@ -46,8 +47,8 @@ func TestOverloadAdmitsAsManyWithADenyCache(t *testing.T) {
 				asked++
 				clock.Advance(17 * time.Millisecond)
 			}
-			if admitted == 0 || trips > asked/2 {
-				t.Errorf("admitted %d of %d with %d trips, want some, and most refusals without a trip", admitted, asked, trips)
+			if admitted == 0 || calls > asked/2 {
+				t.Errorf("admitted %d of %d with %d calls, want some, and most refusals without a call", admitted, asked, calls)
 			}
 		})
 	}

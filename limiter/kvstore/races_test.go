@@ -12,8 +12,8 @@ import (
 	"github.com/httplimit/httplimit/limiter/kvstore"
 )
 
-// distant is a KV whose calls take a while both ways, so that many are under way at once. In a synctest bubble
-// that costs no time.
+// distant returns a KV whose calls take some time both ways, so that many run at once. In a synctest bubble that costs
+// no real time.
 func distant(kv kvstore.KV) hooked {
 	lag := func() { time.Sleep(time.Duration(rand.Int64N(int64(3 * time.Millisecond)))) }
 	return hooked{
@@ -38,7 +38,7 @@ func (kv slowAnswer) Add(ctx context.Context, key string, delta int64, ttl time.
 	return kv.KV.Add(ctx, key, delta, ttl)
 }
 
-// tally is what was let in, by window, and when last.
+// tally holds the units that were admitted, by window, and when last.
 type tally struct {
 	limit   limiter.Limit
 	windows int
@@ -68,16 +68,19 @@ func (y *tally) check(t *testing.T, least float64) {
 			weighted = y.spent[number-1] * ((number+1)*window - y.latest[number]) / window
 		}
 		if weighted+spent > y.limit.Requests {
-			t.Errorf("window %d: let in %d on top of a weight of %d, want at most %d together", number, spent, weighted, y.limit.Requests)
+			t.Errorf("window %d: admitted %d on top of a weight of %d, want at most %d together",
+				number, spent, weighted, y.limit.Requests)
 		}
 	}
 	if average := float64(sum) / float64(y.windows); average < least {
-		t.Errorf("let in %.2f units a window of %d, want at least %.2f", average, y.limit.Requests, least)
+		t.Errorf("admitted %.2f units a window of %d, want at least %.2f", average, y.limit.Requests, least)
 	}
 }
 
 // hammer lets 64 callers ask again and again over the stores in turn, for so many windows.
-func hammer(t *testing.T, stores []*kvstore.Store, limit limiter.Limit, cost func() int64, pause time.Duration, windows int) *tally {
+func hammer(
+	t *testing.T, stores []*kvstore.Store, limit limiter.Limit, cost func() int64, pause time.Duration, windows int,
+) *tally {
 	const callers = 64
 	y := &tally{limit: limit, windows: windows, spent: map[int64]int64{}, latest: map[int64]int64{}}
 	end := time.Now().Add(time.Duration(windows) * limit.Window)
@@ -106,8 +109,8 @@ func one() int64 { return 1 }
 
 func oneToThree() int64 { return 1 + rand.Int64N(3) }
 
-// A naive reserve-first design lets in half a unit a window here: the limit is always exceeded by those who are
-// about to give back.
+// A naive design that always adds first admits half a unit a window here: callers that are about to compensate keep
+// the counts above the limit.
 func TestManyCallersOfALowLimit(t *testing.T) {
 	const window = 250 * time.Millisecond
 	for _, tc := range []struct {
@@ -182,20 +185,20 @@ func TestClocksApart(t *testing.T) {
 	}
 }
 
-// Beyond skew the slower clock's charges are missed by the faster one: at most the limit at each turn.
+// Beyond Skew the faster clock misses charges of the slower one: at most the limit at each window boundary.
 func TestClocksApartBeyondSkew(t *testing.T) {
 	const apart = 5 * time.Second
 	for _, algorithm := range []limiter.Algorithm{limiter.SlidingWindow, limiter.FixedWindow} {
 		t.Run(algorithm.String(), func(t *testing.T) {
-			clock := newHand()
+			clock := newClock()
 			kv := newMapKV(clock.Now)
 			slow := newStore(t, kv, kvstore.Config{Now: clock.Now, DenyCache: -1})
-			fast := newStore(t, kv, kvstore.Config{Now: func() time.Time { return clock.Now().Add(apart) }, DenyCache: -1})
+			fast := newStore(t, kv, kvstore.Config{Now: clock.ahead(apart), DenyCache: -1})
 			limit := limiter.Limit{Requests: 10, Window: time.Minute, Algorithm: algorithm}
 
-			const turns = 4
+			const windows = 4
 			spent := 0
-			for range turns * 60 {
+			for range windows * 60 {
 				for _, store := range []*kvstore.Store{fast, slow} {
 					for take(t, store, charge(limit, 1)).Allowed {
 						spent++
@@ -203,19 +206,20 @@ func TestClocksApartBeyondSkew(t *testing.T) {
 				}
 				clock.Advance(time.Second)
 			}
-			if most := (turns + 1) * 2 * 10; spent < turns*10 || spent > most {
-				t.Errorf("over %d turns: let in %d, want %d to %d", turns, spent, turns*10, most)
+			if most := (windows + 1) * 2 * 10; spent < windows*10 || spent > most {
+				t.Errorf("over %d windows: admitted %d, want %d to %d", windows, spent, windows*10, most)
 			}
 		})
 	}
 }
 
-// A batch that loses on one counter gives back what it took from the other, so nobody is shut out for good.
+// A batch that loses on one counter subtracts its units from the other, so no client is shut out for good.
 func TestManyCallersOfTwoCounters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := newMapKV(time.Now)
 		store := newStore(t, distant(inner), kvstore.Config{Timeout: time.Second, DenyCache: -1})
-		wide, narrow := limiter.Limit{Requests: 100, Window: time.Hour}, limiter.Limit{Requests: 7, Window: time.Hour, Algorithm: limiter.FixedWindow}
+		wide := limiter.PerHour(100)
+		narrow := limiter.Limit{Requests: 7, Window: time.Hour, Algorithm: limiter.FixedWindow}
 		var wg sync.WaitGroup
 		var mu sync.Mutex
 		spent := int64(0)
@@ -243,23 +247,10 @@ func TestManyCallersOfTwoCounters(t *testing.T) {
 	})
 }
 
-func take(t *testing.T, store limiter.Store, c limiter.Charge) limiter.Charge {
-	t.Helper()
-	batch := []limiter.Charge{c}
-	if _, err := store.Take(context.Background(), batch); err != nil {
-		t.Fatal(err)
-	}
-	return batch[0]
-}
-
-func charge(limit limiter.Limit, cost int64) limiter.Charge {
-	return limiter.Charge{Scope: "s", Key: "k", Limit: limit, Cost: cost}
-}
-
-// Between reading and adding, others give back: an observed charge that did not fit when it was read does now, and
-// must be spent if it is told so.
-func TestObservedChargeFitsAnew(t *testing.T) {
-	clock := newHand()
+// Between reading and adding, units of others are refunded: a shadow charge that did not fit when the counts were read
+// fits now, and must be spent if the answer says so.
+func TestShadowChargeFitsAnew(t *testing.T) {
+	clock := newClock()
 	inner := newMapKV(clock.Now)
 	other := newStore(t, inner, kvstore.Config{Timeout: patient, Now: clock.Now})
 	limit := limiter.PerMinute(10)

@@ -2,127 +2,107 @@ package kvstore
 
 import "context"
 
-// reserve adds what b spends and verifies it. It returns false if others were faster.
+// reserve adds the units that b spends, and verifies that b still fits. It returns false if others were faster; then
+// the caller compensates.
 func (s *Store) reserve(ctx context.Context, b *batch) (won bool, err error) {
-	moved := false
+	currentChanged, err := s.addUnits(ctx, b)
+	if err != nil {
+		return false, err
+	}
+	neighboursChanged, err := s.readNeighbours(ctx, b)
+	if err != nil {
+		return false, err
+	}
+	if !currentChanged && !neighboursChanged {
+		return true, nil
+	}
+	return b.judge() && b.covered(), nil
+}
+
+// addUnits adds the units of b to each of its counters, and reports whether others have changed one since its count
+// was read or cached.
+func (s *Store) addUnits(ctx context.Context, b *batch) (changed bool, err error) {
 	for i := range b.counters {
 		units, _ := b.change(i)
 		if units <= 0 {
 			continue
 		}
 		c := &b.counters[i]
-		known := c.current
-		if err := s.hold(ctx, b, c, units); err != nil {
+		before := c.current
+		if err := s.addTo(ctx, b, c, units); err != nil {
 			return false, err
 		}
-		moved = moved || c.current != known
+		changed = changed || c.current != before
 	}
-	beside, err := s.readBeside(ctx, b)
-	if err != nil {
-		return false, err
-	}
-	if !moved && !beside {
-		return true, nil
-	}
-	return b.judge() && b.covered(), nil
+	return changed, nil
 }
 
-// hold adds units of c, and learns what others have spent.
-func (s *Store) hold(ctx context.Context, b *batch, c *counter, units int64) error {
-	c.entered = true
-	s.memory.enter(c, b.at, units)
-	defer s.memory.land(c, units)
+// addTo adds units to c. The sum shows how many others have spent.
+func (s *Store) addTo(ctx context.Context, b *batch, c *counter, units int64) error {
+	c.announced = true
+	s.counts.announce(c, b.at, units)
+	defer s.counts.endAdd(c, units)
 	sum, err := s.add(ctx, c, c.number, units, b.at)
 	if err != nil {
 		return err
 	}
-	c.held = units
+	c.reserved = units
 	c.current = sum - units
-	s.memory.added(c, b.at, sum)
+	s.counts.storeCurrent(c, b.at, sum)
 	return nil
 }
 
-// readBeside reads the windows beside those that were added to, where clocks that differ and trips that take long
-// let others count at the same moment. Both sides add first and read then, so that one of them sees the other.
-func (s *Store) readBeside(ctx context.Context, b *batch) (moved bool, err error) {
-	now := s.clock.UnixMilli(s.clock.Now())
-	var q query
-	for i := range b.counters {
-		c := &b.counters[i]
-		if c.held == 0 || !c.sliding() {
-			continue
-		}
-		if !c.settled {
-			q.ask(c, c.number-1, &c.previous)
-		}
-		if s.late(c, now) {
-			q.ask(c, c.number+1, &c.next)
-		}
-	}
-	return q.run(ctx, s.kv)
-}
-
-// covered tells whether b, judged anew, spends no more than it holds.
-func (b *batch) covered() bool {
-	for i := range b.counters {
-		if current, _ := b.change(i); current > b.counters[i].held {
-			return false
-		}
-	}
-	return true
-}
-
-// settle makes the KV hold what b comes to: it carries out refunds, and gives back what was held for observed
-// charges that no longer fit.
-func (s *Store) settle(ctx context.Context, b *batch) error {
+// adjust changes the KV from what b has reserved to what b comes to: it carries out refunds, and subtracts the units
+// of shadow charges that no longer fit.
+func (s *Store) adjust(ctx context.Context, b *batch) error {
 	for i := range b.counters {
 		c := &b.counters[i]
 		current, previous := b.change(i)
-		if difference := current - c.held; difference < 0 {
-			c.held = max(0, current) // also if the addition fails: it may have been carried out
+		if difference := current - c.reserved; difference < 0 {
+			c.reserved = max(0, current) // also if the subtraction fails: it may have been carried out
 			if _, err := s.add(ctx, c, c.number, difference, b.at); err != nil {
 				return err
 			}
-			s.memory.forget(c)
+			s.counts.drop(c)
 		}
 		if previous < 0 {
 			if _, err := s.add(ctx, c, c.number-1, previous, b.at); err != nil {
 				return err
 			}
-			s.memory.forget(c)
+			s.counts.drop(c)
 		}
 	}
 	return nil
 }
 
-// giveBack takes out of the KV what b holds. Where that fails the units stay spent until their window is over: to
-// try again could take what others have spent.
-func (s *Store) giveBack(ctx context.Context, b *batch) {
+// compensate subtracts the units that b has reserved. Where that fails they stay spent until their window has passed:
+// a second try could subtract units that others have spent.
+func (s *Store) compensate(ctx context.Context, b *batch) {
 	if !s.direct { // else the caller waits
-		// Its own deadline: that of the decision may be the reason.
+		// A deadline of its own: that of the decision may be over.
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
 		defer cancel()
 	}
 	for i := range b.counters {
 		c := &b.counters[i]
-		units := c.held
+		units := c.reserved
 		if units == 0 {
 			continue
 		}
-		c.held = 0
+		c.reserved = 0
 		if sum, err := s.add(ctx, c, c.number, -units, b.at); err == nil {
-			s.memory.added(c, b.at, sum)
+			s.counts.storeCurrent(c, b.at, sum)
 		}
 	}
 }
 
-// release tells memory that b holds nothing any more that it might give back.
-func (s *Store) release(b *batch) {
+// retract tells cachedCounts that b compensates no more.
+func (s *Store) retract(b *batch) {
 	for i := range b.counters {
-		if c := &b.counters[i]; c.entered {
-			c.entered = false
-			s.memory.leave(c)
+		if c := &b.counters[i]; c.announced {
+			c.announced = false
+			s.counts.retract(c)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
@@ -14,59 +13,44 @@ import (
 // Store is a [limiter.Store] over a [KV]. Make one with [New] and share it; it is safe for concurrent use and has
 // nothing to close.
 type Store struct {
-	kv      KV
-	timeout time.Duration
-	skew    time.Duration
-	clock   *storekit.Clock
-	trips   *storekit.Trips
-	breaker *storekit.Breaker
-	cache   *storekit.DenyCache
-	memory  *memory
-	direct  bool
+	kv       KV
+	timeout  time.Duration
+	skew     time.Duration
+	clock    *storekit.Clock
+	refusals *storekit.DenyCache
+	breaker  *storekit.Breaker
+	calls    *storekit.Calls
+	counts   *cachedCounts
+	direct   bool
 }
 
 // Take is [limiter.Store]'s. Its errors are those of the KV, one that wraps [context.DeadlineExceeded] after
 // Timeout, and a [*storekit.UnavailableError] while the KV is not asked because it failed or stalls. After an error
-// units of the batch may stay spent only where the KV left open whether it added them, or could not give them back.
+// units of the batch may stay spent only where the outcome of an Add is unknown, or an Add to subtract them failed.
 func (s *Store) Take(ctx context.Context, charges []limiter.Charge) (taken bool, err error) {
-	if err := s.ready(ctx, charges); err != nil || len(charges) == 0 {
+	if err := s.check(ctx, charges); err != nil || len(charges) == 0 {
 		return err == nil, err
 	}
 	before := s.clock.Now()
-	if s.cache.Answer(charges, before) {
+	if s.refusals.Answer(charges, before) {
 		return false, nil
 	}
 	b := newBatch(charges)
-	err = s.trip(ctx, before, func(ctx context.Context) error { return s.decide(ctx, b) })
+	err = s.call(ctx, before, func(ctx context.Context) error { return s.decide(ctx, b) })
 	if err != nil && b.claim() {
-		s.cache.Forget(charges, s.clock.Now())
+		s.refusals.Forget(charges, s.clock.Now())
 		return false, err
 	}
-	// Without an error, or just before it came, the trip has decided.
+	// Without an error the call has decided. If it did so just before the error, its decision holds.
 	b.answer(charges)
-	if b.taken || b.certain {
-		s.cache.Learn(charges, b.taken, before, s.clock.Now())
+	if b.taken || b.conclusive {
+		s.refusals.Learn(charges, b.taken, before, s.clock.Now())
 	}
 	return b.taken, nil
 }
 
-// Reset is [limiter.Store]'s: one Add of -[math.MaxInt64] for each window that counts. After an error some counters
-// may have been reset.
-func (s *Store) Reset(ctx context.Context, charges []limiter.Charge) error {
-	if err := s.ready(ctx, charges); err != nil || len(charges) == 0 {
-		return err
-	}
-	before := s.clock.Now()
-	b := newBatch(charges)
-	err := s.trip(ctx, before, func(ctx context.Context) error { return s.reset(ctx, b) })
-	after := s.clock.Now()
-	for i := range charges {
-		s.cache.Drop(&charges[i], after)
-	}
-	return err
-}
-
-// Check is [limiter.Checker]'s: it refuses limits that are invalid, and all but SlidingWindow and FixedWindow.
+// Check is [limiter.Checker]'s: it refuses limits that are invalid, and all algorithms but SlidingWindow and
+// FixedWindow.
 func (s *Store) Check(l limiter.Limit) error {
 	if err := l.Validate(); err != nil {
 		return err
@@ -77,11 +61,12 @@ func (s *Store) Check(l limiter.Limit) error {
 	return nil
 }
 
-// Healthy is false while the KV has failed so often that it is not asked: until a decision has reached it again.
-// Always true with Config.NoBreaker.
+// Healthy returns false while the KV is not asked because it has failed too often, until a decision has reached it
+// again. It is always true with Config.NoBreaker.
 func (s *Store) Healthy() bool { return !s.breaker.Open() }
 
-func (s *Store) ready(ctx context.Context, charges []limiter.Charge) error {
+// check returns an error if ctx has ended or a limit is refused.
+func (s *Store) check(ctx context.Context, charges []limiter.Charge) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -93,45 +78,24 @@ func (s *Store) ready(ctx context.Context, charges []limiter.Charge) error {
 	return nil
 }
 
-// trip runs f, which may outlive the caller, and tells the breaker how it went.
-func (s *Store) trip(ctx context.Context, before time.Duration, f func(context.Context) error) error {
+// call runs f, which may outlive the caller, and reports to the breaker how it ended.
+func (s *Store) call(ctx context.Context, before time.Duration, f func(context.Context) error) error {
 	permit, err := s.breaker.Begin(before)
 	if err != nil {
 		return err
 	}
 	if s.direct {
-		err = s.trips.RunDirect(ctx, s.timeout, f)
+		err = s.calls.RunDirect(ctx, s.timeout, f)
 	} else {
-		err = s.trips.Run(ctx, s.timeout, f)
+		err = s.calls.Run(ctx, s.timeout, f)
 	}
 	outcome := storekit.Failed
 	switch {
-	case err == nil, errors.Is(err, errOvertaken), errors.Is(err, ErrValue):
+	case err == nil, errors.Is(err, errRaced), errors.Is(err, ErrValue):
 		outcome = storekit.Succeeded
 	case ctx.Err() != nil, errors.Is(err, storekit.ErrBusy):
 		outcome = storekit.Undecided
 	}
 	s.breaker.End(permit, s.clock.Now(), outcome)
 	return err
-}
-
-func (s *Store) reset(ctx context.Context, b *batch) error {
-	s.start(b)
-	for i := range b.counters {
-		c := &b.counters[i]
-		first, last := c.number, c.number
-		if c.sliding() || b.at-c.start() < millis(s.skew) {
-			first-- // a slower clock may still count there
-		}
-		if s.late(c, b.at) {
-			last++ // a faster clock already counts there
-		}
-		for number := first; number <= last; number++ {
-			if _, err := s.kv.Add(ctx, windowKey(c.base, number), -math.MaxInt64, s.timeToLive(c, b.at)); err != nil {
-				return err
-			}
-		}
-		s.memory.forget(c)
-	}
-	return nil
 }

@@ -2,7 +2,6 @@ package kvstore_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/httplimit/httplimit/limiter"
 	"github.com/httplimit/httplimit/limiter/kvstore"
@@ -14,18 +13,6 @@ var (
 	_ limiter.Checker = (*kvstore.Store)(nil)
 )
 
-// patient is a Timeout that no slow test machine exceeds, and short enough for previous windows to be remembered.
-const patient = 5 * time.Second
-
-func newStore(t *testing.T, kv kvstore.KV, cfg kvstore.Config) *kvstore.Store {
-	t.Helper()
-	store, err := kvstore.New(kv, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store
-}
-
 func TestConformance(t *testing.T) {
 	for name, cfg := range map[string]kvstore.Config{
 		"with deny cache": {},
@@ -34,7 +21,7 @@ func TestConformance(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			limitertest.Run(t, func(t *testing.T) limitertest.Harness {
-				clock := newHand()
+				clock := newClock()
 				cfg.Timeout, cfg.Now = patient, clock.Now
 				return limitertest.Harness{
 					Store:      newStore(t, newMapKV(clock.Now), cfg),

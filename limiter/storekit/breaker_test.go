@@ -2,6 +2,7 @@ package storekit_test
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -13,8 +14,8 @@ const timeout = 50 * time.Millisecond
 
 const ms = time.Millisecond
 
-// trip makes one trip that ends as it began, and tells whether it was let go.
-func trip(b *storekit.Breaker, at time.Duration, how storekit.Outcome) bool {
+// call makes one call that takes no time, and reports whether the breaker let it start.
+func call(b *storekit.Breaker, at time.Duration, how storekit.Outcome) bool {
 	p, err := b.Begin(at)
 	if err != nil {
 		return false
@@ -28,7 +29,7 @@ func opened(t *testing.T) *storekit.Breaker {
 	t.Helper()
 	b := storekit.NewBreaker(timeout)
 	for i := range 5 {
-		trip(b, time.Duration(i)*25*ms, storekit.Failed)
+		call(b, time.Duration(i)*25*ms, storekit.Failed)
 	}
 	if !b.Open() {
 		t.Fatal("closed after 5 failures over two time-outs, want open")
@@ -41,30 +42,33 @@ func TestBreakerOpens(t *testing.T) {
 		at  time.Duration
 		how storekit.Outcome
 	}
-	failures := func(at ...time.Duration) (ends []end) {
+	ends := func(how storekit.Outcome, at ...time.Duration) (ends []end) {
 		for _, a := range at {
-			ends = append(ends, end{a * ms, storekit.Failed})
+			ends = append(ends, end{a * ms, how})
 		}
 		return ends
 	}
+	failures := func(at ...time.Duration) []end { return ends(storekit.Failed, at...) }
 	for _, tc := range []struct {
 		name string
 		ends []end
 		want bool
 	}{
-		{"no trips", nil, false},
+		{"no calls", nil, false},
 		{"four failures over a long time", failures(0, 100, 200, 300), false},
 		{"five within less than two time-outs", failures(0, 1, 2, 3, 99), false},
 		{"five over two time-outs", failures(0, 1, 2, 3, 100), true},
 		{"many at once, then one later", failures(0, 0, 0, 0, 0, 0, 0, 100), true},
-		{"a success between them", append(append(failures(0, 50, 100, 150), end{160 * ms, storekit.Succeeded}), failures(200, 250)...), false},
-		{"ended contexts are no failures", []end{{0, storekit.Undecided}, {50 * ms, storekit.Undecided}, {100 * ms, storekit.Undecided}, {150 * ms, storekit.Undecided}, {200 * ms, storekit.Undecided}}, false},
-		{"ended contexts are no successes", append(append(failures(0, 50), end{60 * ms, storekit.Undecided}), failures(70, 80, 100)...), true},
+		{"a success between them",
+			slices.Concat(failures(0, 50, 100, 150), ends(storekit.Succeeded, 160), failures(200, 250)), false},
+		{"ended contexts are no failures", ends(storekit.Undecided, 0, 50, 100, 150, 200), false},
+		{"ended contexts are no successes",
+			slices.Concat(failures(0, 50), ends(storekit.Undecided, 60), failures(70, 80, 100)), true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := storekit.NewBreaker(timeout)
 			for _, e := range tc.ends {
-				trip(b, e.at, e.how)
+				call(b, e.at, e.how)
 			}
 			if got := b.Open(); got != tc.want {
 				t.Errorf("open: got %v, want %v", got, tc.want)
@@ -73,7 +77,7 @@ func TestBreakerOpens(t *testing.T) {
 	}
 }
 
-func TestBreakerTellsTimeToProbe(t *testing.T) {
+func TestBreakerReturnsTimeToProbe(t *testing.T) {
 	b := opened(t)
 	_, err := b.Begin(130 * ms)
 	var unavailable *storekit.UnavailableError
@@ -87,21 +91,21 @@ func TestBreakerTellsTimeToProbe(t *testing.T) {
 
 func TestBreakerProbes(t *testing.T) {
 	b := opened(t)
-	if trip(b, 199*ms, storekit.Succeeded) {
-		t.Error("a trip went before the first probe was due")
+	if call(b, 199*ms, storekit.Succeeded) {
+		t.Error("a call started before the first probe was due")
 	}
 	probe, err := b.Begin(200 * ms)
 	if err != nil {
 		t.Fatalf("the first probe was refused: %v", err)
 	}
-	if trip(b, 201*ms, storekit.Succeeded) {
-		t.Error("a second trip went while a probe was under way")
+	if call(b, 201*ms, storekit.Succeeded) {
+		t.Error("a second call started during a probe")
 	}
 	b.End(probe, 210*ms, storekit.Succeeded)
 	if b.Open() {
 		t.Error("still open after a probe that succeeded")
 	}
-	if !trip(b, 210*ms, storekit.Failed) || b.Open() {
+	if !call(b, 210*ms, storekit.Failed) || b.Open() {
 		t.Error("one failure after it had closed opened it again")
 	}
 }
@@ -111,7 +115,7 @@ func TestBreakerPausesGrowToOneSecond(t *testing.T) {
 	var got []time.Duration
 	last := 100 * ms
 	for now := last; len(got) < 7; now += ms {
-		if trip(b, now, storekit.Failed) {
+		if call(b, now, storekit.Failed) {
 			got = append(got, now-last)
 			last = now
 		}
@@ -126,13 +130,13 @@ func TestBreakerPausesGrowToOneSecond(t *testing.T) {
 
 func TestBreakerProbeThatLearnsNothing(t *testing.T) {
 	b := opened(t)
-	if !trip(b, 200*ms, storekit.Undecided) {
+	if !call(b, 200*ms, storekit.Undecided) {
 		t.Fatal("the probe was refused")
 	}
 	if !b.Open() {
 		t.Error("closed by a probe whose context ended")
 	}
-	if !trip(b, 200*ms, storekit.Succeeded) {
+	if !call(b, 200*ms, storekit.Succeeded) {
 		t.Error("no other probe may follow at once")
 	}
 }
@@ -144,7 +148,7 @@ func TestBreakerProbeThatNeverReports(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := b.Begin(299 * ms); err == nil {
-		t.Error("a second probe went within two time-outs of the first")
+		t.Error("a second probe started within two time-outs of the first")
 	}
 	second, err := b.Begin(300 * ms)
 	if err != nil {
@@ -152,7 +156,7 @@ func TestBreakerProbeThatNeverReports(t *testing.T) {
 	}
 	b.End(lost, 301*ms, storekit.Undecided) // late, and no longer the probe
 	if _, err := b.Begin(302 * ms); err == nil {
-		t.Error("a third probe went while the second was under way")
+		t.Error("a third probe started during the second")
 	}
 	b.End(second, 303*ms, storekit.Succeeded)
 	if b.Open() {
@@ -164,7 +168,7 @@ func TestBreakerLateReports(t *testing.T) {
 	b := storekit.NewBreaker(timeout)
 	early, _ := b.Begin(0)
 	for i := range 5 {
-		trip(b, time.Duration(i)*25*ms, storekit.Failed)
+		call(b, time.Duration(i)*25*ms, storekit.Failed)
 	}
 	b.End(early, 150*ms, storekit.Failed)
 	if _, err := b.Begin(200 * ms); err != nil {
@@ -179,8 +183,8 @@ func TestBreakerLateReports(t *testing.T) {
 func TestNilBreakerNeverOpens(t *testing.T) {
 	var b *storekit.Breaker
 	for i := range 10 {
-		if !trip(b, time.Duration(i)*time.Second, storekit.Failed) {
-			t.Fatal("a nil breaker refused a trip")
+		if !call(b, time.Duration(i)*time.Second, storekit.Failed) {
+			t.Fatal("a nil breaker refused a call")
 		}
 	}
 	if b.Open() {
@@ -188,19 +192,19 @@ func TestNilBreakerNeverOpens(t *testing.T) {
 	}
 }
 
-func TestBreakerLetsOneProbeGo(t *testing.T) {
+func TestBreakerLetsOneProbeStart(t *testing.T) {
 	b := opened(t)
 	var wg sync.WaitGroup
-	gone := make(chan storekit.Permit, 64)
+	started := make(chan storekit.Permit, 64)
 	for range 64 {
 		wg.Go(func() {
 			if p, err := b.Begin(200 * ms); err == nil {
-				gone <- p
+				started <- p
 			}
 		})
 	}
 	wg.Wait()
-	if got := len(gone); got != 1 {
+	if got := len(started); got != 1 {
 		t.Errorf("probes: got %d, want 1", got)
 	}
 }
@@ -208,12 +212,12 @@ func TestBreakerLetsOneProbeGo(t *testing.T) {
 func BenchmarkBreakerOpen(b *testing.B) {
 	breaker := storekit.NewBreaker(timeout)
 	for i := range 5 {
-		trip(breaker, time.Duration(i)*25*ms, storekit.Failed)
+		call(breaker, time.Duration(i)*25*ms, storekit.Failed)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := breaker.Begin(150 * ms); err == nil {
-			b.Fatal("the open breaker let a trip go")
+			b.Fatal("the open breaker let a call start")
 		}
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// deadline is a context of its parent's values that ends at a moment and not with its parent. Unlike that of package
-// context it sets a timer only when somebody waits for its end: clients mostly ask for the moment, and a timer that is
-// set and stopped takes 0.4 µs, of the 18 that a decision in memcached takes.
+// deadline is a context with the values of its parent that ends at a moment, and not with its parent. Unlike that of
+// package context it sets a timer only when somebody waits for its end: client libraries mostly ask for the moment, and
+// a timer that is set and stopped takes 0.4 µs and three allocations, of the 18 µs of a decision in memcached.
 type deadline struct {
 	context.Context
 	at time.Time
@@ -16,7 +16,7 @@ type deadline struct {
 	mu    sync.Mutex
 	done  chan struct{} // nil until somebody waits
 	timer *time.Timer
-	err   error // once it has ended
+	err   error // nil until it has ended
 }
 
 func (d *deadline) Deadline() (time.Time, bool) { return d.at, true }
@@ -41,7 +41,8 @@ func (d *deadline) Err() error {
 	return d.ended()
 }
 
-// ended tells how it has ended, if it has. Where somebody waits the timer says so, that all see it at once.
+// ended returns the reason if the context has ended, else nil. Where a timer is set, the timer ends the context, so
+// that Err and Done agree. The caller holds d.mu.
 func (d *deadline) ended() error {
 	if d.err == nil && d.timer == nil && !time.Now().Before(d.at) {
 		d.err = context.DeadlineExceeded
@@ -49,7 +50,7 @@ func (d *deadline) ended() error {
 	return d.err
 }
 
-// end ends it, unless it has ended.
+// end ends the context for that reason, unless it has ended.
 func (d *deadline) end(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

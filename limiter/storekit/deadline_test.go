@@ -9,15 +9,15 @@ import (
 	"github.com/httplimit/httplimit/limiter/storekit"
 )
 
-// The context of a direct trip is what package context would make, whether anybody waits for its end or not.
-func TestContextOfADirectTrip(t *testing.T) {
+// The context of a direct call is like one of package context, whether anybody waits for its end or not.
+func TestContextOfADirectCall(t *testing.T) {
 	type key struct{}
 	for name, waits := range map[string]bool{"somebody waits": true, "nobody waits": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				parent, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
 				var kept context.Context
-				err := storekit.NewTrips(1).RunDirect(parent, time.Second, func(ctx context.Context) error {
+				err := storekit.NewCalls(1).RunDirect(parent, time.Second, func(ctx context.Context) error {
 					kept = ctx
 					cancel()
 					if at, ok := ctx.Deadline(); !ok || time.Until(at) != time.Second {
@@ -45,31 +45,31 @@ func TestContextOfADirectTrip(t *testing.T) {
 				select {
 				case <-kept.Done():
 					if err := kept.Err(); err != context.DeadlineExceeded {
-						t.Errorf("after the trip: got %v, want what it was before", err)
+						t.Errorf("after the call: got %v, want what it was before", err)
 					}
 				default:
-					t.Error("the context outlives the trip")
+					t.Error("the context outlives the call")
 				}
 			})
 		})
 	}
 }
 
-func TestContextEndsWithTheDirectTrip(t *testing.T) {
+func TestContextEndsWithTheDirectCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kept context.Context
 		waited := make(chan error)
-		_ = storekit.NewTrips(1).RunDirect(t.Context(), time.Hour, func(ctx context.Context) error {
+		_ = storekit.NewCalls(1).RunDirect(t.Context(), time.Hour, func(ctx context.Context) error {
 			kept = ctx
 			go func() { <-ctx.Done(); waited <- ctx.Err() }()
 			synctest.Wait()
 			return nil
 		})
 		if err := <-waited; err != context.Canceled {
-			t.Errorf("who waited got %v, want that it was cancelled", err)
+			t.Errorf("the waiting goroutine got %v, want context.Canceled", err)
 		}
 		if _, ok := <-kept.Done(); ok || kept.Err() != context.Canceled {
-			t.Errorf("after the trip: got %v, want that it was cancelled", kept.Err())
+			t.Errorf("after the call: got %v, want context.Canceled", kept.Err())
 		}
 	})
 }

@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	// DefaultDenyCache is how many refusals a [DenyCache] of size 0 holds: at most 10 MB.
-	DefaultDenyCache = 65_536
+	defaultEntries = 65_536 // at most 10 MB
 
 	// longestAnswer bounds how late a reset or a refund by another instance is noticed.
 	longestAnswer = time.Second
 
-	// ways is how many places a counter can lie in: as many pointers as fill one cache line.
+	// ways is the number of places for a refusal, in one set: as many pointers as fill one cache line.
 	ways = 8
 )
 
-// DenyCache remembers refusals, so that a client that goes on asking is answered without a trip. A refusal of an
-// [limiter.Enforce] charge with RetryAfter r answers equal charges (same counter, limit and cost) for r, at most
-// one second, counted from before the trip: for that time other traffic can only add to the counter, so the
-// answer is the one that the server would give. Only refunds and resets free a counter earlier; those through the
-// same store drop its answers ([DenyCache.Learn], [DenyCache.Forget]), those of other instances are noticed within
-// the second.
+// DenyCache remembers refusals, so that a client that goes on asking is answered without a call. A refusal of an
+// [limiter.Enforce] charge with RetryAfter r answers equal charges (same counter, limit and cost) for r, at most one
+// second, counted from before the call. Until then other traffic can only add to the counter, so the answer is the one
+// that the server would give. Only refunds and resets free a counter earlier: those through the same store drop its
+// refusals ([DenyCache.Learn], [DenyCache.Forget], [DenyCache.Drop]), those of other instances are noticed within the
+// second.
 //
-// Memory is bounded by the number of entries. A flood of refused keys overwrites the answers that end soonest among
-// a few, at a constant price, and what is lost costs a trip. No key is kept, only a hash of it under a secret seed.
+// Memory is bounded by the number of entries. Under a flood of refused keys the refusals that end soonest are
+// overwritten, at a constant price; one that is lost costs a call. No key is kept, only a hash of it under a secret
+// seed.
 //
-// A nil *DenyCache holds nothing. It is safe for concurrent use; looking up takes no lock and no allocation.
+// A nil *DenyCache holds nothing. It is safe for concurrent use; a lookup takes no lock and allocates nothing.
 type DenyCache struct {
 	seed maphash.Seed
 	sets []denySet // a power of two
@@ -37,12 +37,12 @@ type DenyCache struct {
 
 type denySet struct {
 	places [ways]atomic.Pointer[refusal]
-	// forgotten is the moment of the latest Forget in this set. A refusal that was decided before it may be
-	// out of date and is not remembered.
-	forgotten atomic.Int64
+	// dropped is the moment of the latest Drop in this set. A refusal that was decided before it may be out of
+	// date and is not remembered.
+	dropped atomic.Int64
 }
 
-// refusal is one answer; it never changes.
+// refusal is one remembered answer. It never changes.
 type refusal struct {
 	counter      uint64
 	limit        limiter.Limit
@@ -52,21 +52,21 @@ type refusal struct {
 	decision     limiter.Decision
 }
 
-// counter is what a charge counts on, for hashing.
+// counter is what names the counter of a charge, for hashing.
 type counter struct {
 	scope, key string
 	window     time.Duration
 	algorithm  limiter.Algorithm
 }
 
-// NewDenyCache returns a cache of that many entries, rounded up to a power of two: 0 means [DefaultDenyCache],
-// below 0 none (and the cache is nil).
+// NewDenyCache returns a cache of that many entries, rounded up to a power of two. 0 means 65,536; below 0 there are
+// none and the cache is nil.
 func NewDenyCache(entries int) *DenyCache {
 	if entries < 0 {
 		return nil
 	}
 	if entries == 0 {
-		entries = DefaultDenyCache
+		entries = defaultEntries
 	}
 	sets := 1
 	for sets*ways < entries {
@@ -74,21 +74,21 @@ func NewDenyCache(entries int) *DenyCache {
 	}
 	d := &DenyCache{seed: maphash.MakeSeed(), sets: make([]denySet, sets)}
 	for i := range d.sets {
-		d.sets[i].forgotten.Store(-1)
+		d.sets[i].dropped.Store(-1)
 	}
 	return d
 }
 
-// Answer tells whether the batch is refused by what is remembered, and then fills in its charges. Those that were
-// remembered get the State and Decision of then, with RetryAfter and ResetAfter less by the time since. The others
+// Answer reports whether a remembered refusal refuses the batch, and if so fills in its charges. A charge whose refusal
+// is remembered gets the State and Decision of then, with RetryAfter and ResetAfter less by the time since. The others
 // were not judged: Allowed is true, all else zero. All are marked as Cached.
 //
-// A batch that gives something back is never answered, as that may be what makes the rest fit.
+// A batch with a refund is never answered: the refund may make the rest fit.
 func (d *DenyCache) Answer(charges []limiter.Charge, now time.Duration) bool {
 	if d == nil {
 		return false
 	}
-	var first *refusal // kept, as it may be dropped at any moment
+	var first *refusal // a second lookup may find it dropped
 	at := 0
 	for i := range charges {
 		if charges[i].Cost < 0 {
@@ -114,9 +114,10 @@ func (d *DenyCache) Answer(charges []limiter.Charge, now time.Duration) bool {
 	return true
 }
 
-// Learn takes in a batch after its trip, which began at before and ended at after: what was refused is remembered,
-// and the counters of refunds are forgotten. taken is what Take returns. After an error call [DenyCache.Forget]
-// instead. A store must not pass a refusal that rests on counts which others may be about to take back.
+// Learn takes in a batch after its call, which began at before and ended at after: refusals are remembered, and those
+// of counters to which the batch gave units back are dropped. taken is what Take returns. After an error call
+// [DenyCache.Forget] instead. A store must not pass a refusal that rests on units which others may be about to give
+// back.
 func (d *DenyCache) Learn(charges []limiter.Charge, taken bool, before, after time.Duration) {
 	if d == nil {
 		return
@@ -134,8 +135,8 @@ func (d *DenyCache) Learn(charges []limiter.Charge, taken bool, before, after ti
 	}
 }
 
-// Forget drops what is remembered of the counters to which charges with a negative Cost gave back. Call it after
-// the trip, also after one that failed.
+// Forget drops the refusals of the counters to which charges with a negative Cost gave units back. Call it after the
+// call, also after one that failed.
 func (d *DenyCache) Forget(charges []limiter.Charge, after time.Duration) {
 	for i := range charges {
 		if charges[i].Cost < 0 {
@@ -144,16 +145,16 @@ func (d *DenyCache) Forget(charges []limiter.Charge, after time.Duration) {
 	}
 }
 
-// Drop drops all that is remembered of the charge's counter. Call it for each charge of a reset, after the trip,
-// also after one that failed.
+// Drop drops all refusals of the charge's counter. Call it for each charge of a reset, after the call, also after one
+// that failed.
 func (d *DenyCache) Drop(c *limiter.Charge, after time.Duration) {
 	if d == nil {
 		return
 	}
 	set, hash := d.find(c)
 	for {
-		was := set.forgotten.Load()
-		if was >= int64(after) || set.forgotten.CompareAndSwap(was, int64(after)) {
+		was := set.dropped.Load()
+		if was >= int64(after) || set.dropped.CompareAndSwap(was, int64(after)) {
 			break
 		}
 	}
@@ -166,7 +167,7 @@ func (d *DenyCache) Drop(c *limiter.Charge, after time.Duration) {
 
 func (d *DenyCache) remember(c *limiter.Charge, before, after time.Duration) {
 	set, hash := d.find(c)
-	if int64(before) <= set.forgotten.Load() {
+	if int64(before) <= set.dropped.Load() {
 		return
 	}
 	r := &refusal{
@@ -176,14 +177,14 @@ func (d *DenyCache) remember(c *limiter.Charge, before, after time.Duration) {
 	}
 	place := set.victim(r, after)
 	place.Store(r)
-	// A Drop that came between either finds the entry in its place or has left its mark.
-	if int64(before) <= set.forgotten.Load() {
+	// A Drop since the first check either found r in its place or has set dropped.
+	if int64(before) <= set.dropped.Load() {
 		place.CompareAndSwap(r, nil)
 	}
 }
 
-// victim is where r goes: over an equal one, else into a place that is empty or over, else over the one that is
-// over soonest.
+// victim returns the place for r: that of an equal refusal, else one that is empty or over, else that of the refusal
+// that ends soonest.
 func (s *denySet) victim(r *refusal, now time.Duration) *atomic.Pointer[refusal] {
 	var best *atomic.Pointer[refusal]
 	soonest := limiter.Never
@@ -226,8 +227,8 @@ func (r *refusal) equals(counter uint64, limit limiter.Limit, cost int64) bool {
 	return r.counter == counter && r.cost == cost && r.limit == limit
 }
 
-// answer fills in a charge that r refuses, or that nobody has judged if r is nil. The waits count from the end of the
-// trip: whoever waits as long as told must not come a trip too early.
+// answer fills in a charge that r refuses, or that was not judged if r is nil. Waits count from the end of the call:
+// a client that waits exactly as long as told must not come too early by the duration of a call.
 func (r *refusal) answer(c *limiter.Charge, now time.Duration) {
 	c.Cached = true
 	if r == nil {
@@ -244,8 +245,7 @@ func (r *refusal) answer(c *limiter.Charge, now time.Duration) {
 
 func sharesCounter(earlier []limiter.Charge, c *limiter.Charge) bool {
 	for i := range earlier {
-		e := &earlier[i]
-		if e.Key == c.Key && e.Scope == c.Scope && e.Limit.Window == c.Limit.Window && e.Limit.Algorithm == c.Limit.Algorithm {
+		if earlier[i].SameCounter(c) {
 			return true
 		}
 	}

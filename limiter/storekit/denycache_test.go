@@ -19,7 +19,8 @@ func refused(key string, retry time.Duration) limiter.Charge {
 	}
 }
 
-func ask(c limiter.Charge) limiter.Charge {
+// unanswered returns c as its caller hands it in.
+func unanswered(c limiter.Charge) limiter.Charge {
 	c.State, c.Decision = limiter.State{}, limiter.Decision{}
 	return c
 }
@@ -28,12 +29,12 @@ func TestDenyCacheAnswersFor(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		retry time.Duration
-		at    time.Duration // the trip took from 100 ms to 110 ms
+		at    time.Duration // the call took from 100 ms to 110 ms
 		want  bool
 	}{
 		{"right after", 300 * ms, 110 * ms, true},
-		{"to the last moment, from before the trip", 300 * ms, 400*ms - 1, true},
-		{"not until the end of the trip and the wait", 300 * ms, 400 * ms, false},
+		{"to the last moment, from before the call", 300 * ms, 400*ms - 1, true},
+		{"not until the end of the call and the wait", 300 * ms, 400 * ms, false},
 		{"long waits for one second", time.Hour, 1100*ms - 1, true},
 		{"and no longer", time.Hour, 1100 * ms, false},
 		{"what can never be", limiter.Never, 1100*ms - 1, true},
@@ -41,9 +42,9 @@ func TestDenyCacheAnswersFor(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			d := storekit.NewDenyCache(0)
-			told := refused("k", tc.retry)
-			d.Learn([]limiter.Charge{told}, false, 100*ms, 110*ms)
-			if got := d.Answer([]limiter.Charge{ask(told)}, tc.at); got != tc.want {
+			learned := refused("k", tc.retry)
+			d.Learn([]limiter.Charge{learned}, false, 100*ms, 110*ms)
+			if got := d.Answer([]limiter.Charge{unanswered(learned)}, tc.at); got != tc.want {
 				t.Errorf("answered: got %v, want %v", got, tc.want)
 			}
 		})
@@ -52,8 +53,8 @@ func TestDenyCacheAnswersFor(t *testing.T) {
 
 func TestDenyCacheDecision(t *testing.T) {
 	d := storekit.NewDenyCache(0)
-	told := refused("k", 900*ms)
-	d.Learn([]limiter.Charge{told}, false, 100*ms, 110*ms)
+	learned := refused("k", 900*ms)
+	d.Learn([]limiter.Charge{learned}, false, 100*ms, 110*ms)
 	for _, tc := range []struct{ at, retry, reset time.Duration }{
 		{105 * ms, 900 * ms, 700 * ms}, // learnt by another caller before this reading
 		{110 * ms, 900 * ms, 700 * ms},
@@ -61,7 +62,7 @@ func TestDenyCacheDecision(t *testing.T) {
 		{111 * ms, 899 * ms, 699 * ms},
 		{960 * ms, 50 * ms, 0},
 	} {
-		batch := []limiter.Charge{ask(told)}
+		batch := []limiter.Charge{unanswered(learned)}
 		if !d.Answer(batch, tc.at) {
 			t.Fatalf("at %v: not answered", tc.at)
 		}
@@ -69,8 +70,8 @@ func TestDenyCacheDecision(t *testing.T) {
 		if got := batch[0].Decision; got != want {
 			t.Errorf("at %v:\n got %+v\nwant %+v", tc.at, got, want)
 		}
-		if got := batch[0].State; got != told.State {
-			t.Errorf("at %v: state %+v, want %+v", tc.at, got, told.State)
+		if got := batch[0].State; got != learned.State {
+			t.Errorf("at %v: state %+v, want %+v", tc.at, got, learned.State)
 		}
 	}
 }
@@ -102,14 +103,14 @@ func TestDenyCacheAnswersOnlyEqualCharges(t *testing.T) {
 		{"a lower cost", func(c *limiter.Charge) { c.Cost = 0 }, false},
 		{"a higher cost", func(c *limiter.Charge) { c.Cost = 2 }, false},
 		{"a refund", func(c *limiter.Charge) { c.Cost = -1 }, false},
-		{"a look", func(c *limiter.Charge) { c.Mode = limiter.Peek }, false},
-		{"an observed one", func(c *limiter.Charge) { c.Mode = limiter.Shadow }, false},
+		{"a peek", func(c *limiter.Charge) { c.Mode = limiter.Peek }, false},
+		{"a shadow one", func(c *limiter.Charge) { c.Mode = limiter.Shadow }, false},
 		{"a forced one", func(c *limiter.Charge) { c.Mode = limiter.Force }, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			d := storekit.NewDenyCache(0)
 			d.Learn([]limiter.Charge{refused("k", time.Second)}, false, 0, 0)
-			c := ask(refused("k", 0))
+			c := unanswered(refused("k", 0))
 			tc.change(&c)
 			if got := d.Answer([]limiter.Charge{c}, 1); got != tc.want {
 				t.Errorf("answered: got %v, want %v", got, tc.want)
@@ -121,8 +122,8 @@ func TestDenyCacheAnswersOnlyEqualCharges(t *testing.T) {
 func TestDenyCacheLearnsOnly(t *testing.T) {
 	allowed := refused("k", 0)
 	allowed.Allowed = true
-	look, observe := refused("k", time.Second), refused("k", time.Second)
-	look.Mode, observe.Mode = limiter.Peek, limiter.Shadow
+	peek, shadow := refused("k", time.Second), refused("k", time.Second)
+	peek.Mode, shadow.Mode = limiter.Peek, limiter.Shadow
 	for _, tc := range []struct {
 		name  string
 		batch []limiter.Charge
@@ -133,14 +134,14 @@ func TestDenyCacheLearnsOnly(t *testing.T) {
 		{"beside another charge", []limiter.Charge{refused("other", time.Second), refused("k", time.Second)}, false, true},
 		{"not what was taken", []limiter.Charge{refused("k", time.Second)}, true, false},
 		{"not what was allowed", []limiter.Charge{refused("other", time.Second), allowed}, false, false},
-		{"not a look", []limiter.Charge{look}, false, false},
-		{"not an observed charge", []limiter.Charge{observe}, false, false},
-		{"not what its own batch had filled up", []limiter.Charge{allowed, refused("k", time.Second)}, false, false},
+		{"not a peek", []limiter.Charge{peek}, false, false},
+		{"not a shadow charge", []limiter.Charge{shadow}, false, false},
+		{"not on top of its own batch", []limiter.Charge{allowed, refused("k", time.Second)}, false, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			d := storekit.NewDenyCache(0)
 			d.Learn(tc.batch, tc.taken, 0, 0)
-			if got := d.Answer([]limiter.Charge{ask(refused("k", 0))}, 1); got != tc.want {
+			if got := d.Answer([]limiter.Charge{unanswered(refused("k", 0))}, 1); got != tc.want {
 				t.Errorf("answered: got %v, want %v", got, tc.want)
 			}
 		})
@@ -150,12 +151,13 @@ func TestDenyCacheLearnsOnly(t *testing.T) {
 func TestDenyCacheRefusesTheWholeBatch(t *testing.T) {
 	d := storekit.NewDenyCache(0)
 	d.Learn([]limiter.Charge{refused("k", time.Second)}, false, 0, 0)
-	batch := []limiter.Charge{refused("other", time.Second), ask(refused("k", 0))}
+	batch := []limiter.Charge{refused("other", time.Second), unanswered(refused("k", 0))}
 	if !d.Answer(batch, 1) {
 		t.Fatal("not answered")
 	}
-	if got, want := batch[0].Decision, (limiter.Decision{Allowed: true}); got != want || batch[0].State != (limiter.State{}) {
-		t.Errorf("the charge that was not judged: got %+v from %+v, want %+v from nothing", got, batch[0].State, want)
+	want := limiter.Decision{Allowed: true}
+	if got := batch[0]; got.Decision != want || got.State != (limiter.State{}) {
+		t.Errorf("the charge that was not judged: got %+v from %+v, want %+v from nothing", got.Decision, got.State, want)
 	}
 	if batch[1].Allowed || batch[1].RetryAfter != time.Second {
 		t.Errorf("the remembered charge: got %+v, want it refused for 1s", batch[1].Decision)
@@ -163,15 +165,15 @@ func TestDenyCacheRefusesTheWholeBatch(t *testing.T) {
 	if !batch[0].Cached || !batch[1].Cached {
 		t.Errorf("marked as cached: %v and %v, want both", batch[0].Cached, batch[1].Cached)
 	}
-	refund := ask(refused("other", 0))
+	refund := unanswered(refused("other", 0))
 	refund.Cost = -1
-	if d.Answer([]limiter.Charge{refund, ask(refused("k", 0))}, 1) {
+	if d.Answer([]limiter.Charge{refund, unanswered(refused("k", 0))}, 1) {
 		t.Error("a batch that gives something back was refused from memory")
 	}
 }
 
 func TestDenyCacheForgets(t *testing.T) {
-	refund := ask(refused("k", 0))
+	refund := unanswered(refused("k", 0))
 	refund.Cost, refund.Limit.Requests = -3, 99 // another limit, the same counter
 	for _, tc := range []struct {
 		name   string
@@ -179,9 +181,13 @@ func TestDenyCacheForgets(t *testing.T) {
 		want   bool
 	}{
 		{"after a refund", func(d *storekit.DenyCache) { d.Learn([]limiter.Charge{refund}, true, 10, 20) }, false},
-		{"after a refund that may have failed", func(d *storekit.DenyCache) { d.Forget([]limiter.Charge{refund}, 20) }, false},
+		{"after a refund that may have failed", func(d *storekit.DenyCache) {
+			d.Forget([]limiter.Charge{refund}, 20)
+		}, false},
 		{"after a reset", func(d *storekit.DenyCache) { d.Drop(&refund, 20) }, false},
-		{"not after a charge", func(d *storekit.DenyCache) { d.Forget([]limiter.Charge{ask(refused("k", 0))}, 20) }, true},
+		{"not after a charge", func(d *storekit.DenyCache) {
+			d.Forget([]limiter.Charge{unanswered(refused("k", 0))}, 20)
+		}, true},
 		{"not after a refund of another", func(d *storekit.DenyCache) {
 			other := refund
 			other.Key = "other"
@@ -195,7 +201,7 @@ func TestDenyCacheForgets(t *testing.T) {
 			d.Learn([]limiter.Charge{refused("k", time.Second)}, false, 0, 5)
 			d.Learn([]limiter.Charge{two}, false, 0, 5)
 			tc.forget(d)
-			for _, c := range []limiter.Charge{ask(refused("k", 0)), ask(two)} {
+			for _, c := range []limiter.Charge{unanswered(refused("k", 0)), unanswered(two)} {
 				if got := d.Answer([]limiter.Charge{c}, 30); got != tc.want {
 					t.Errorf("cost %d answered: got %v, want %v", c.Cost, got, tc.want)
 				}
@@ -204,23 +210,23 @@ func TestDenyCacheForgets(t *testing.T) {
 	}
 }
 
-func TestDenyCacheDoesNotLearnWhatAResetOvertook(t *testing.T) {
+func TestDenyCacheDoesNotLearnFromBeforeAReset(t *testing.T) {
 	c := refused("k", time.Second)
 	for _, tc := range []struct {
 		name   string
 		before time.Duration
 		want   bool
 	}{
-		{"decided while it was under way", 15, false},
+		{"decided during the reset", 15, false},
 		{"at its end", 20, false},
 		{"after it", 21, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			d := storekit.NewDenyCache(8) // one set: the mark of an older reset must not replace that of a newer
+			d := storekit.NewDenyCache(8) // one set: an older reset must not replace a newer one
 			d.Drop(&c, 20)
 			d.Drop(&c, 10)
 			d.Learn([]limiter.Charge{c}, false, tc.before, 30)
-			if got := d.Answer([]limiter.Charge{ask(c)}, 40); got != tc.want {
+			if got := d.Answer([]limiter.Charge{unanswered(c)}, 40); got != tc.want {
 				t.Errorf("answered: got %v, want %v", got, tc.want)
 			}
 		})
@@ -236,7 +242,7 @@ func TestDenyCacheIsBounded(t *testing.T) {
 	}
 	held := 0
 	for i := range 100 * entries {
-		if d.Answer([]limiter.Charge{ask(refused(key(i), 0))}, 100*entries) {
+		if d.Answer([]limiter.Charge{unanswered(refused(key(i), 0))}, 100*entries) {
 			held++
 		}
 	}
@@ -245,7 +251,7 @@ func TestDenyCacheIsBounded(t *testing.T) {
 	}
 }
 
-func TestDenyCacheReplacesWhatIsOver(t *testing.T) {
+func TestDenyCacheReplacesRefusalsThatAreOver(t *testing.T) {
 	d := storekit.NewDenyCache(8) // one set
 	for i := range 7 {
 		d.Learn([]limiter.Charge{refused(fmt.Sprint("long", i), time.Second)}, false, 0, 0)
@@ -253,11 +259,11 @@ func TestDenyCacheReplacesWhatIsOver(t *testing.T) {
 	d.Learn([]limiter.Charge{refused("short", 10*ms)}, false, 0, 0)
 	d.Learn([]limiter.Charge{refused("new", time.Second)}, false, 20*ms, 20*ms)
 	for i := range 7 {
-		if !d.Answer([]limiter.Charge{ask(refused(fmt.Sprint("long", i), 0))}, 20*ms) {
-			t.Errorf("long%d made way although an answer that was over was there", i)
+		if !d.Answer([]limiter.Charge{unanswered(refused(fmt.Sprint("long", i), 0))}, 20*ms) {
+			t.Errorf("long%d was overwritten although another refusal was over", i)
 		}
 	}
-	if !d.Answer([]limiter.Charge{ask(refused("new", 0))}, 20*ms) {
+	if !d.Answer([]limiter.Charge{unanswered(refused("new", 0))}, 20*ms) {
 		t.Error("the new answer was not kept")
 	}
 }
@@ -287,7 +293,7 @@ func TestDenyCacheUnderLoad(t *testing.T) {
 				case 1:
 					d.Drop(&c, now)
 				default:
-					batch := []limiter.Charge{ask(c)}
+					batch := []limiter.Charge{unanswered(c)}
 					if d.Answer(batch, now) && batch[0].Allowed {
 						t.Error("an answer from memory is no refusal")
 					}
@@ -301,7 +307,7 @@ func TestDenyCacheUnderLoad(t *testing.T) {
 func TestDenyCacheAnswersWithoutAllocation(t *testing.T) {
 	d := storekit.NewDenyCache(0)
 	d.Learn([]limiter.Charge{refused("k", time.Second)}, false, 0, 0)
-	hit, miss := []limiter.Charge{ask(refused("k", 0))}, []limiter.Charge{ask(refused("other", 0))}
+	hit, miss := []limiter.Charge{unanswered(refused("k", 0))}, []limiter.Charge{unanswered(refused("other", 0))}
 	allocations := testing.AllocsPerRun(100, func() {
 		if !d.Answer(hit, 1) || d.Answer(miss, 1) {
 			t.Error("wrong answer")
@@ -321,7 +327,7 @@ func BenchmarkDenyCacheAnswer(b *testing.B) {
 			}
 			b.ReportAllocs()
 			b.RunParallel(func(pb *testing.PB) {
-				batch := []limiter.Charge{ask(refused("192.0.2.0", 0))}
+				batch := []limiter.Charge{unanswered(refused("192.0.2.0", 0))}
 				for pb.Next() {
 					if !d.Answer(batch, 1) {
 						b.Fatal("not answered")

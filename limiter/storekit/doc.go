@@ -3,12 +3,13 @@
 //
 //   - a [DenyCache] answers clients that were just refused without asking the server again;
 //   - a [Breaker] stops asking a server that is down, and finds out by itself when it is back;
-//   - [Trips] keeps callers from waiting longer than a deadline for a client library that knows none, and keeps
-//     calls from piling up behind a server that stalls;
+//   - [Calls] bounds how long a caller waits for a client library that has no deadlines of its own, and how many calls
+//     pile up behind a server that stalls;
 //   - a [Clock] never goes back.
 //
-// The package example shows the order in which a decision passes them.
+// Each is useful without the others. The package example puts them together in the order in which a decision passes
+// them: deny cache, breaker, call, and then both learn what came of it.
 //
-// All moments are a [time.Duration] on one clock that never goes back and are passed in, so that one reading
-// serves a whole decision and a test moves time as it likes.
+// A call is one exchange with the server. Moments are a [time.Duration] on one [Clock] and are passed in, so that one
+// reading serves a whole decision and a test moves time as it likes.
 package storekit

@@ -10,12 +10,12 @@ import (
 	"github.com/httplimit/httplimit/limiter/storekit"
 )
 
-// remote is a store in front of a server that trip asks.
+// remote is a store in front of a server, which it asks with call.
 type remote struct {
 	clock   *storekit.Clock
 	cache   *storekit.DenyCache
 	breaker *storekit.Breaker
-	trip    func(context.Context, []limiter.Charge) (bool, error)
+	call    func(context.Context, []limiter.Charge) (bool, error)
 }
 
 func (r *remote) Take(ctx context.Context, charges []limiter.Charge) (bool, error) {
@@ -27,7 +27,7 @@ func (r *remote) Take(ctx context.Context, charges []limiter.Charge) (bool, erro
 	if err != nil {
 		return false, err
 	}
-	taken, err := r.trip(ctx, charges)
+	taken, err := r.call(ctx, charges)
 	after := r.clock.Now()
 	switch {
 	case err == nil:
@@ -43,16 +43,16 @@ func (r *remote) Take(ctx context.Context, charges []limiter.Charge) (bool, erro
 	return false, err
 }
 
-// The way of a decision through a store: what is known to be refused needs no trip, a server that is down is not
-// asked, and every trip reports how it went.
+// The way of a decision through a store: a client that was just refused needs no call, a server that is down is not
+// asked, and every call reports how it ended.
 func Example() {
-	trips := 0
+	calls := 0
 	store := &remote{
 		clock:   storekit.NewClock(nil),
 		cache:   storekit.NewDenyCache(0),
 		breaker: storekit.NewBreaker(50 * time.Millisecond),
-		trip: func(_ context.Context, charges []limiter.Charge) (bool, error) {
-			trips++
+		call: func(_ context.Context, charges []limiter.Charge) (bool, error) {
+			calls++
 			if charges[0].Key == "lost" {
 				return false, errors.New("connection refused")
 			}
@@ -60,17 +60,20 @@ func Example() {
 			return false, nil
 		},
 	}
+	take := func(key string) (bool, error) {
+		return store.Take(context.Background(), []limiter.Charge{{Key: key, Limit: limiter.PerMinute(1), Cost: 1}})
+	}
 	for range 3 {
-		taken, err := store.Take(context.Background(), []limiter.Charge{{Key: "greedy", Limit: limiter.PerMinute(1), Cost: 1}})
+		taken, err := take("greedy")
 		fmt.Println(taken, err)
 	}
-	fmt.Println("trips:", trips)
-	_, err := store.Take(context.Background(), []limiter.Charge{{Key: "lost", Limit: limiter.PerMinute(1), Cost: 1}})
+	fmt.Println("calls:", calls)
+	_, err := take("lost")
 	fmt.Println(err, store.breaker.Open())
 	// Output:
 	// false <nil>
 	// false <nil>
 	// false <nil>
-	// trips: 1
+	// calls: 1
 	// connection refused false
 }

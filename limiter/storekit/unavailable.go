@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// ErrOpen is wrapped by what [Breaker.Begin] returns while the breaker is open.
+// ErrOpen is wrapped by the error of [Breaker.Begin] while the breaker is open.
 var ErrOpen = errors.New("the server has failed lately and is not asked")
 
-// ErrBusy is returned by [Trips.Run], wrapped, when too many trips are under way.
+// ErrBusy is wrapped by the error of [Calls.Run] when too many calls are running.
 var ErrBusy = errors.New("too many calls are waiting for the server")
 
-// UnavailableError says that a store cannot decide now and when it may be worth asking again. Find it with
-// [errors.As]; an HTTP middleware sends RetryAfter with its 503.
+// UnavailableError is the error of a store that cannot decide now. It says when to ask again: an HTTP middleware sends
+// RetryAfter with its 503. Find it with [errors.As].
 type UnavailableError struct {
 	RetryAfter time.Duration // until the next probe; 0 if nothing is known
-	Err        error         // why, never nil
+	Err        error         // the reason, never nil
 }
 
 func (e *UnavailableError) Error() string {

@@ -11,71 +11,71 @@ import (
 	"github.com/httplimit/httplimit/limiter/kvstore"
 )
 
-// trips are the calls that a decision has made.
-type trips struct{ gets, adds int64 }
+// calls are the calls that a decision has made.
+type calls struct{ gets, adds int64 }
 
-func (kv *mapKV) trips() trips { return trips{kv.gets.Load(), kv.adds.Load()} }
+func (kv *mapKV) calls() calls { return calls{kv.gets.Load(), kv.adds.Load()} }
 
-// wantTrips runs f and compares the calls that it made.
-func wantTrips(t *testing.T, what string, kv *mapKV, want trips, f func()) {
+// wantCalls runs f and compares the calls that it made.
+func wantCalls(t *testing.T, what string, kv *mapKV, want calls, f func()) {
 	t.Helper()
-	before := kv.trips()
+	before := kv.calls()
 	f()
-	after := kv.trips()
-	if got := (trips{after.gets - before.gets, after.adds - before.adds}); got != want {
+	after := kv.calls()
+	if got := (calls{after.gets - before.gets, after.adds - before.adds}); got != want {
 		t.Errorf("%s: got %+v, want %+v", what, got, want)
 	}
 }
 
-func TestTrips(t *testing.T) {
+func TestCalls(t *testing.T) {
 	for _, algorithm := range []limiter.Algorithm{limiter.SlidingWindow, limiter.FixedWindow} {
 		t.Run(algorithm.String(), func(t *testing.T) {
-			clock := newHand()
+			clock := newClock()
 			kv := newMapKV(clock.Now)
 			store := newStore(t, kv, kvstore.Config{Now: clock.Now})
 			limit := limiter.Limit{Requests: 10, Window: time.Minute, Algorithm: algorithm}
 			ask := func() { take(t, store, charge(limit, 1)) }
 
 			clock.Advance(10 * time.Second)
-			wantTrips(t, "the first charge reads and adds", kv, trips{1, 1}, ask)
-			wantTrips(t, "the next one adds", kv, trips{0, 1}, ask)
-			look := charge(limit, 1)
-			look.Mode = limiter.Peek
-			wantTrips(t, "a look reads", kv, trips{1, 0}, func() { take(t, store, look) })
-			wantTrips(t, "a refund reads and adds", kv, trips{1, 1}, func() { take(t, store, charge(limit, -1)) })
-			wantTrips(t, "a charge after a refund reads anew", kv, trips{1, 1}, ask)
+			wantCalls(t, "the first charge reads and adds", kv, calls{1, 1}, ask)
+			wantCalls(t, "the next one adds", kv, calls{0, 1}, ask)
+			peek := charge(limit, 1)
+			peek.Mode = limiter.Peek
+			wantCalls(t, "a peek reads", kv, calls{1, 0}, func() { take(t, store, peek) })
+			wantCalls(t, "a refund reads and adds", kv, calls{1, 1}, func() { take(t, store, charge(limit, -1)) })
+			wantCalls(t, "a charge after a refund reads anew", kv, calls{1, 1}, ask)
 			clock.Advance(time.Millisecond) // or a refusal might be as old as the refund
-			wantTrips(t, "what does not fit reads only", kv, trips{1, 0}, func() { take(t, store, charge(limit, 9)) })
-			wantTrips(t, "again it asks nobody", kv, trips{0, 0}, func() {
+			wantCalls(t, "what does not fit reads only", kv, calls{1, 0}, func() { take(t, store, charge(limit, 9)) })
+			wantCalls(t, "again it is answered from memory", kv, calls{0, 0}, func() {
 				if c := take(t, store, charge(limit, 9)); c.Allowed || !c.Cached {
 					t.Errorf("answered from memory: allowed %v, cached %v, want false and true", c.Allowed, c.Cached)
 				}
 			})
 			clock.Advance(time.Second)
-			wantTrips(t, "a second later it asks again", kv, trips{1, 0}, func() { take(t, store, charge(limit, 9)) })
+			wantCalls(t, "a second later it asks again", kv, calls{1, 0}, func() { take(t, store, charge(limit, 9)) })
 		})
 	}
 }
 
-// Other processes refund and reset what this one remembers of the window before. That costs it a trip, and nobody a
-// refusal.
-func TestRemembersNoRefusal(t *testing.T) {
-	clock := newHand()
+// Another process refunds and resets counts that this one has cached. That costs this one a call, and no client a
+// wrong refusal.
+func TestCachedCountsRefuseNobody(t *testing.T) {
+	clock := newClock()
 	kv := newMapKV(clock.Now)
 	here := newStore(t, kv, kvstore.Config{Now: clock.Now, DenyCache: -1})
 	there := newStore(t, kv, kvstore.Config{Now: clock.Now})
 	limit := limiter.PerMinute(10)
 	spent := take(t, here, charge(limit, 8))
 	clock.Advance(time.Minute + time.Second)
-	take(t, here, charge(limit, 1)) // remembers 8 and 1
+	take(t, here, charge(limit, 1)) // caches 8 and 1
 
 	if c := take(t, here, charge(limit, 9)); c.Allowed {
-		t.Fatal("8 of the last minute and 1 of this one leave room for 9")
+		t.Fatal("9 units fit beside 8 of the last minute and 1 of this one")
 	}
 	spent.Cost = -8
 	take(t, there, spent)
 	if c := take(t, here, charge(limit, 9)); !c.Allowed {
-		t.Error("refused after another process had refunded the window before")
+		t.Error("refused after another process had refunded the previous window")
 	}
 	if err := there.Reset(context.Background(), []limiter.Charge{charge(limit, 0)}); err != nil {
 		t.Fatal(err)
@@ -85,8 +85,8 @@ func TestRemembersNoRefusal(t *testing.T) {
 	}
 }
 
-// A refusal that rests on units which are about to be given back must not be remembered.
-func TestRemembersNoLostRace(t *testing.T) {
+// A refusal that rests on units which are about to be subtracted must not be remembered.
+func TestRemembersNoRefusalOfARace(t *testing.T) {
 	limit := limiter.Limit{Requests: 10, Window: time.Minute, Algorithm: limiter.FixedWindow}
 	for _, tc := range []struct {
 		name      string
@@ -98,7 +98,7 @@ func TestRemembersNoLostRace(t *testing.T) {
 		{"of another process, above the limit", true, limiter.Force, 12},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			clock := newHand()
+			clock := newClock()
 			inner := newMapKV(clock.Now)
 			var asked, racing *kvstore.Store
 			additions := 0
@@ -107,7 +107,9 @@ func TestRemembersNoLostRace(t *testing.T) {
 					if c := take(t, asked, charge(limit, 5)); c.Allowed {
 						t.Errorf("allowed beside %d of 10 units: %+v", tc.tentative, c)
 					}
-					take(t, newStore(t, inner, kvstore.Config{Timeout: patient, Now: clock.Now}), limiter.Charge{Scope: "s", Key: "second", Limit: limit, Cost: 10})
+					exhausting := charge(limit, 10)
+					exhausting.Key = "second"
+					take(t, newStore(t, inner, kvstore.Config{Timeout: patient, Now: clock.Now}), exhausting)
 				}
 				return nil
 			}}
@@ -122,15 +124,15 @@ func TestRemembersNoLostRace(t *testing.T) {
 				t.Fatalf("the racing batch: got %v, %v, want it refused by its second counter", taken, err)
 			}
 			if c := take(t, asked, charge(limit, 5)); !c.Allowed {
-				t.Errorf("refused although the other has given back: %+v", c)
+				t.Errorf("refused although the other batch has compensated: %+v", c)
 			}
 		})
 	}
 }
 
-// A count above the limit that stands is no race: a cost was forced, or the limit was lowered.
+// A count that stays above the limit is no race: a cost was forced, or the limit was lowered.
 func TestRemembersRefusalAboveTheLimit(t *testing.T) {
-	clock := newHand()
+	clock := newClock()
 	kv := newMapKV(clock.Now)
 	store := newStore(t, kv, kvstore.Config{Now: clock.Now})
 	limit := limiter.PerMinute(10)
@@ -138,14 +140,14 @@ func TestRemembersRefusalAboveTheLimit(t *testing.T) {
 	forced.Mode = limiter.Force
 	take(t, store, forced)
 	ask := func() { take(t, store, charge(limit, 1)) }
-	wantTrips(t, "right after", kv, trips{1, 0}, ask)
-	wantTrips(t, "as long as it may be a race", kv, trips{1, 0}, ask)
+	wantCalls(t, "right after", kv, calls{1, 0}, ask)
+	wantCalls(t, "as long as it may be a race", kv, calls{1, 0}, ask)
 	clock.Advance(50 * time.Millisecond)
-	wantTrips(t, "when it stands", kv, trips{1, 0}, ask)
-	wantTrips(t, "then", kv, trips{0, 0}, ask)
+	wantCalls(t, "when it is stable", kv, calls{1, 0}, ask)
+	wantCalls(t, "then", kv, calls{0, 0}, ask)
 }
 
-// watched notes the keys and times to live of additions.
+// watched records the keys and times to live of additions.
 type watched struct {
 	kvstore.KV
 	mu   sync.Mutex
@@ -163,14 +165,14 @@ func TestTimeToLive(t *testing.T) {
 	for _, tc := range []struct {
 		algorithm limiter.Algorithm
 		passed    time.Duration
-		want      time.Duration // and the slack
+		want      time.Duration // beside Skew and Timeout
 	}{
 		{limiter.SlidingWindow, 0, 2 * time.Minute},
 		{limiter.SlidingWindow, 45 * time.Second, 75 * time.Second},
 		{limiter.FixedWindow, 0, time.Minute},
 		{limiter.FixedWindow, 45 * time.Second, 15 * time.Second},
 	} {
-		clock := newHand()
+		clock := newClock()
 		kv := &watched{KV: newMapKV(clock.Now), ttls: map[string][]time.Duration{}}
 		store := newStore(t, kv, kvstore.Config{Timeout: time.Second, Skew: 2 * time.Second, Now: clock.Now})
 		clock.Advance(tc.passed)
@@ -184,7 +186,7 @@ func TestTimeToLive(t *testing.T) {
 }
 
 func TestResetIsOneAddForEachWindow(t *testing.T) {
-	clock := newHand()
+	clock := newClock()
 	clock.Advance(30 * time.Second)
 	kv := &watched{KV: newMapKV(clock.Now), ttls: map[string][]time.Duration{}}
 	kv.KV = hooked{KV: kv.KV, add: func(_ context.Context, key string, delta int64) error {

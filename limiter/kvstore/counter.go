@@ -1,0 +1,54 @@
+package kvstore
+
+import (
+	"time"
+
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// counter is one counter of a batch in its current window.
+type counter struct {
+	base   string        // of its keys
+	hash   uint64        // of base, for cachedCounts
+	limit  limiter.Limit // Algorithm and Window are those of all its charges
+	number int64         // of the current window, from the epoch
+
+	// The units that others have spent: in this window, in the previous one, and in the next one, where processes
+	// with a faster clock count already.
+	current, previous, next int64
+
+	previousFinal bool  // the count of the previous window changes no more
+	reserved      int64 // units that this batch has added to the KV
+	announced     bool  // cachedCounts knows that this batch adds
+}
+
+func (c *counter) sliding() bool { return c.limit.Algorithm == limiter.SlidingWindow }
+
+// start and end are the boundaries of the current window, in Unix milliseconds.
+func (c *counter) start() int64 { return c.number * c.limit.WindowMillis() }
+func (c *counter) end() int64   { return c.start() + c.limit.WindowMillis() }
+
+// count returns the units that count in full against the limit: those of the current and of the next window.
+func (c *counter) count() int64 { return bounded(bounded(c.current) + bounded(c.next)) }
+
+// bounded limits a count of the KV to the range that a counter can hold.
+func bounded(count int64) int64 { return min(max(0, count), limiter.MaxCount) }
+
+// nextMayCount reports whether a process with a faster clock may be in the next window already.
+func (s *Store) nextMayCount(c *counter, now int64) bool {
+	return c.end()-now <= millis(s.skew)
+}
+
+// timeToLive returns the time until the current window counts on no process's clock any more.
+func (s *Store) timeToLive(c *counter, at int64) time.Duration {
+	end := c.end()
+	if c.sliding() {
+		end += c.limit.WindowMillis()
+	}
+	return time.Duration(end-at)*time.Millisecond + s.skew + s.timeout
+}
+
+// millis rounds up.
+func millis(d time.Duration) int64 {
+	return int64((d + time.Millisecond - 1) / time.Millisecond)
+}

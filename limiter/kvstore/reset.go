@@ -1,0 +1,44 @@
+package kvstore
+
+import (
+	"context"
+	"math"
+
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// Reset is [limiter.Store]'s: one Add of -[math.MaxInt64] for each window that counts. After an error some counters
+// may have been reset.
+func (s *Store) Reset(ctx context.Context, charges []limiter.Charge) error {
+	if err := s.check(ctx, charges); err != nil || len(charges) == 0 {
+		return err
+	}
+	b := newBatch(charges)
+	err := s.call(ctx, s.clock.Now(), func(ctx context.Context) error { return s.reset(ctx, b) })
+	after := s.clock.Now()
+	for i := range charges {
+		s.refusals.Drop(&charges[i], after)
+	}
+	return err
+}
+
+func (s *Store) reset(ctx context.Context, b *batch) error {
+	s.start(b)
+	for i := range b.counters {
+		c := &b.counters[i]
+		first, last := c.number, c.number
+		if c.sliding() || b.at-c.start() < millis(s.skew) {
+			first-- // a process with a slower clock may still count there
+		}
+		if s.nextMayCount(c, b.at) {
+			last++
+		}
+		for number := first; number <= last; number++ {
+			if _, err := s.add(ctx, c, number, -math.MaxInt64, b.at); err != nil {
+				return err
+			}
+		}
+		s.counts.drop(c)
+	}
+	return nil
+}
