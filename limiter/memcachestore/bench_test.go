@@ -19,7 +19,7 @@ import (
 	"github.com/httplimit/httplimit/limiter/memcachestore"
 )
 
-// getIncr is what a limiter on memcached usually does, without races, turns or time to live: read, then increase.
+// getIncr is the usual limiter on memcached, which ignores races, window boundaries and expiry: read, then increase.
 func getIncr(client *memcache.Client, key string, limit uint64) (bool, error) {
 	items, err := client.GetMulti([]string{key + "0", key + "1"})
 	if err != nil {
@@ -40,8 +40,8 @@ func getIncr(client *memcache.Client, key string, limit uint64) (bool, error) {
 
 func BenchmarkDecision(b *testing.B) {
 	const keys = 10_000
-	memcached := startServer(b)
-	client := newClient(b, memcached)
+	server := startServer(b)
+	client := newClient(b, server)
 	client.Timeout = time.Second
 	store := newStore(b, client, memcachestore.Config{Timeout: 4 * time.Second, Prefix: newPrefix()})
 	direct := newStore(b, client, memcachestore.Config{Timeout: 4 * time.Second, Prefix: newPrefix(), Direct: true})
@@ -54,19 +54,21 @@ func BenchmarkDecision(b *testing.B) {
 		name   string
 		decide func(i uint64) (bool, error)
 	}{
-		{"design=get+incr", func(i uint64) (bool, error) { return getIncr(client, fmt.Sprint("plain", i%keys, ":"), 1_000_000) }},
+		{"design=get+incr", func(i uint64) (bool, error) {
+			return getIncr(client, fmt.Sprint("plain", i%keys, ":"), 1_000_000)
+		}},
 		{"design=store", func(i uint64) (bool, error) { return take(store, i) }},
 		{"design=direct", func(i uint64) (bool, error) { return take(direct, i) }},
 	} {
 		b.Run(bench.name+"/callers=64", func(b *testing.B) {
-			for i := range uint64(keys) { // the first of each key is dearer
+			for i := range uint64(keys) { // the first decision on a key costs more
 				bench.decide(i)
 			}
 			var next atomic.Uint64
 			b.ReportAllocs()
 			b.SetParallelism(32) // on two processors
 			b.ResetTimer()
-			before, serverBefore := cpuTime(b), memcached.cpuTime()
+			before, serverBefore := cpuTime(b), server.cpuTime()
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
 					if taken, err := bench.decide(next.Add(1)); !taken || err != nil {
@@ -75,12 +77,12 @@ func BenchmarkDecision(b *testing.B) {
 				}
 			})
 			b.ReportMetric(float64((cpuTime(b)-before).Nanoseconds())/float64(b.N), "client-cpu-ns/op")
-			b.ReportMetric(float64((memcached.cpuTime()-serverBefore).Nanoseconds())/float64(b.N), "server-cpu-ns/op")
+			b.ReportMetric(float64((server.cpuTime()-serverBefore).Nanoseconds())/float64(b.N), "server-cpu-ns/op")
 		})
 	}
 }
 
-// cpuTime is what memcached has used so far, in steps of 10 ms; 0 where Linux does not tell.
+// cpuTime returns the CPU time of memcached so far, in steps of 10 ms; 0 on systems other than Linux.
 func (s *server) cpuTime() time.Duration {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.Process.Pid))
 	if err != nil {
@@ -92,7 +94,7 @@ func (s *server) cpuTime() time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// cpuTime is what this process has used so far, user and system.
+// cpuTime returns the CPU time of this process so far, user and system.
 func cpuTime(b *testing.B) time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

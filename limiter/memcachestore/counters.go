@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/bradfitz/gomemcache/memcache"
@@ -16,27 +15,27 @@ import (
 )
 
 const (
-	// longestRelative is where memcached takes a time to live for a date.
+	// longestRelative is the longest time to live that memcached does not take for a date.
 	longestRelative = 30 * 24 * time.Hour
 
-	// races bounds how often an item may come and go between the two commands that create it.
-	races = 3
+	// createAttempts bounds how often an item may come and go between the two commands that create it.
+	createAttempts = 3
 )
 
-var errRace = errors.New("memcachestore: an item came and went while it was increased")
+var errRaced = errors.New("memcachestore: an item came and went while it was increased")
 
-// counters is a [kvstore.KV] of memcached's numbers. The client has no contexts: deadlines are left to the caller, or
-// kept by not beginning what could not end in time.
+// counters is a [kvstore.KV] over memcached's numbers. The client knows no contexts: either the caller stops waiting at
+// its deadline, or a command is not begun that could not end in time.
 type counters struct {
 	client  *memcache.Client
 	prefix  string
-	longest time.Duration // that a command can take; 0 if the caller keeps deadlines
+	longest time.Duration // that a command can take; 0 if the caller stops waiting
 }
 
-// Get reads all keys in one call for each server. A server that fails makes it fail, although others answered: a
-// count that could not be read is not 0.
+// Get reads all keys with one command for each server. It fails if one server fails, although others answered: a count
+// that could not be read is not 0.
 func (c *counters) Get(ctx context.Context, keys ...string) ([]int64, error) {
-	if err := c.timeFor(ctx); err != nil {
+	if err := c.checkTime(ctx); err != nil {
 		return nil, err
 	}
 	prefixed := make([]string, len(keys))
@@ -45,7 +44,7 @@ func (c *counters) Get(ctx context.Context, keys ...string) ([]int64, error) {
 	}
 	items, err := c.client.GetMulti(prefixed)
 	if err != nil {
-		return nil, err
+		return nil, timeoutError(err)
 	}
 	counts := make([]int64, len(keys))
 	for i, key := range prefixed {
@@ -63,32 +62,39 @@ func (c *counters) Get(ctx context.Context, keys ...string) ([]int64, error) {
 	return counts, nil
 }
 
-// Add is incr or decr. incr does not create: the first one adds the item, and where another was faster it is
-// increased after all. No command is repeated whose outcome is unknown.
+// Add is incr, decr or, for a delta of -[math.MaxInt64], delete.
 func (c *counters) Add(ctx context.Context, key string, delta int64, ttl time.Duration) (int64, error) {
 	key = c.prefix + key
-	if err := c.timeFor(ctx); err != nil {
+	if err := c.checkTime(ctx); err != nil {
 		return 0, err
 	}
-	if delta == -math.MaxInt64 { // forget, whatever it is
-		if err := c.client.Delete(key); !errors.Is(err, memcache.ErrCacheMiss) {
-			return 0, err
+	switch {
+	case delta == -math.MaxInt64: // whatever the item holds
+		err := c.client.Delete(key)
+		if errors.Is(err, memcache.ErrCacheMiss) {
+			return 0, nil
 		}
-		return 0, nil
-	}
-	if delta <= 0 {
+		return 0, timeoutError(err)
+	case delta <= 0:
 		n, err := c.client.Decrement(key, uint64(-delta)) // stops at 0
 		if errors.Is(err, memcache.ErrCacheMiss) {
 			return 0, nil
 		}
-		return toCount(n), explain(key, err)
+		return toCount(n), changeError(key, err)
+	default:
+		return c.increase(ctx, key, delta, ttl)
 	}
-	for range races {
+}
+
+// increase adds delta to an item, or creates the item: incr does not. If another caller created it meanwhile, it is
+// increased after all. No command is repeated whose outcome is unknown.
+func (c *counters) increase(ctx context.Context, key string, delta int64, ttl time.Duration) (int64, error) {
+	for range createAttempts {
 		n, err := c.client.Increment(key, uint64(delta))
 		if !errors.Is(err, memcache.ErrCacheMiss) {
-			return toCount(n), explain(key, err)
+			return toCount(n), changeError(key, err)
 		}
-		if err := c.timeFor(ctx); err != nil {
+		if err := c.checkTime(ctx); err != nil {
 			return 0, err
 		}
 		err = c.client.Add(&memcache.Item{
@@ -97,25 +103,26 @@ func (c *counters) Add(ctx context.Context, key string, delta int64, ttl time.Du
 			Expiration: expiration(time.Now(), ttl),
 		})
 		if !errors.Is(err, memcache.ErrNotStored) {
-			return delta, err
+			return delta, timeoutError(err)
 		}
-		if err := c.timeFor(ctx); err != nil {
+		if err := c.checkTime(ctx); err != nil {
 			return 0, err
 		}
 	}
-	return 0, errRace
+	return 0, errRaced
 }
 
-// timeFor tells whether a command begun now ends before ctx does.
-func (c *counters) timeFor(ctx context.Context) error {
+// checkTime returns an error if a command that begins now might end after ctx.
+func (c *counters) checkTime(ctx context.Context) error {
 	if deadline, ok := ctx.Deadline(); ok && c.longest > 0 && time.Until(deadline) < c.longest {
 		return fmt.Errorf("memcachestore: no time left for another command: %w", context.DeadlineExceeded)
 	}
 	return nil
 }
 
-// expiration is what memcached is told: seconds, or the date beyond 30 days. Its clock ticks once a second, so an
-// item may end a second early, and a date another one by what now is past the second.
+// expiration returns a time to live as memcached expects it: in seconds, or as a date beyond 30 days. The clock of
+// memcached ticks once a second, so an item may expire a second early, and a date up to another second, by the fraction
+// of now.
 func expiration(now time.Time, ttl time.Duration) int32 {
 	seconds := int64((ttl+time.Second-1)/time.Second) + 1
 	if seconds > int64(longestRelative/time.Second) {
@@ -128,12 +135,3 @@ func expiration(now time.Time, ttl time.Duration) int32 {
 }
 
 func toCount(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
-
-// explain finds the refusal to change what is no number. The client has no value for it, and nothing else that incr
-// and decr are refused for can come from here.
-func explain(key string, err error) error {
-	if err != nil && strings.HasPrefix(err.Error(), "memcache: client error: ") {
-		return fmt.Errorf("memcachestore: item %q: %w (%w); Reset deletes it", key, kvstore.ErrValue, err)
-	}
-	return err
-}

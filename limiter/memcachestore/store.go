@@ -16,35 +16,36 @@ const (
 	// DefaultPrefix begins the keys of a Store without a Prefix.
 	DefaultPrefix = "httplimit:"
 
-	// DefaultTimeout is far above what a server in the same network needs, and far below what a visitor notices.
+	// DefaultTimeout is far above the time that a server in the same network needs, and far below what a visitor
+	// notices.
 	DefaultTimeout = 50 * time.Millisecond
 
-	longestPrefix = 64 // bytes; memcached takes keys of 250, and the rest is up to 180
+	longestPrefix = 64 // bytes; memcached takes keys of 250, and kvstore's have up to 180
 )
 
-// Config says how a [Store] counts. The zero value works.
+// Config holds the settings of a [Store]. The zero value works.
 type Config struct {
 	// Prefix begins every key, such as "shop:". Services that share a server and must not share counts need
 	// different ones. Up to 64 printable ASCII characters, no spaces. Empty means [DefaultPrefix].
 	Prefix string
-	// Timeout is how long a decision may take in all, whatever the Timeout of the client is. 0 means
-	// [DefaultTimeout].
+	// Timeout is the longest time for a decision, all commands together, whatever the Timeout of the client is. 0
+	// means [DefaultTimeout].
 	Timeout time.Duration
-	// DenyCache is how many refusals are remembered, so that a client that goes on asking costs no call. 0 means
-	// 65,536, below 0 none.
+	// DenyCache is the number of refusals that are remembered, so that a client that goes on asking costs no call.
+	// 0 means 65,536, below 0 none.
 	DenyCache int
 	// NoBreaker keeps on calling servers that do not answer. Otherwise decisions fail at once while all of them
 	// are down.
 	NoBreaker bool
 	// Direct calls the client in the caller's goroutine, which saves some 3 µs a decision. It needs a client whose
 	// Timeout is set, and at most a quarter of this Timeout: a command is begun only while there is time for
-	// twice that, to dial and to be answered. A decision whose time is over gives nothing back then: what it had
-	// added stays spent until the window is over.
+	// twice that, to dial and to be answered. A decision whose time is over subtracts nothing then: units that it
+	// has added stay spent until the window has passed.
 	Direct bool
 	// Now is a clock for tests; nil means the system's, read once and monotonic from there. Items expire by
 	// memcached's own clock.
 	Now func() time.Time
-	// Skew is how far the clocks of the processes that share the servers may be apart; 0 means 100 ms.
+	// Skew is the largest difference between the clocks of the processes that share the servers; 0 means 100 ms.
 	Skew time.Duration
 }
 
@@ -62,7 +63,9 @@ func New(client *memcache.Client, cfg Config) (*Store, error) {
 		faults = append(faults, errors.New("memcachestore: client is nil, want one such as memcache.New makes"))
 	}
 	if !legalPrefix(cfg.Prefix) {
-		faults = append(faults, fmt.Errorf("memcachestore: Prefix is %q, want up to %d printable ASCII characters without spaces", cfg.Prefix, longestPrefix))
+		faults = append(faults, fmt.Errorf(
+			"memcachestore: Prefix is %q, want up to %d printable ASCII characters without spaces",
+			cfg.Prefix, longestPrefix))
 	}
 	if cfg.Prefix == "" {
 		cfg.Prefix = DefaultPrefix
@@ -74,7 +77,8 @@ func New(client *memcache.Client, cfg Config) (*Store, error) {
 	if cfg.Direct && client != nil {
 		kv.longest = 2 * client.Timeout
 		if client.Timeout <= 0 || client.Timeout > cfg.Timeout/4 {
-			faults = append(faults, fmt.Errorf("memcachestore: Direct is set and the client's Timeout is %v, want above 0 and at most %v, a quarter of Timeout", client.Timeout, cfg.Timeout/4))
+			faults = append(faults, fmt.Errorf("memcachestore: Direct is set and the client's Timeout is %v, "+
+				"want above 0 and at most %v, a quarter of Timeout", client.Timeout, cfg.Timeout/4))
 		}
 	}
 	engine, err := kvstore.New(kv, kvstore.Config{
@@ -94,9 +98,9 @@ func New(client *memcache.Client, cfg Config) (*Store, error) {
 	return &Store{engine: engine}, nil
 }
 
-// Take is [limiter.Store]'s. Its errors are those of the client, one that wraps [context.DeadlineExceeded] after
-// Timeout, and a storekit.UnavailableError while memcached is not asked because it failed or stalls. After an error
-// units of the batch may stay spent only where an answer of memcached was lost, or they could not be given back.
+// Take is [limiter.Store]'s. Its errors are those of the client, and a storekit.UnavailableError while memcached is not
+// asked because it failed or stalls. Every time-out wraps [context.DeadlineExceeded], those of the client too. After an
+// error units of the batch may stay spent only where an answer of memcached was lost, or subtracting them failed.
 func (s *Store) Take(ctx context.Context, charges []limiter.Charge) (taken bool, err error) {
 	return s.engine.Take(ctx, charges)
 }
@@ -106,11 +110,12 @@ func (s *Store) Reset(ctx context.Context, charges []limiter.Charge) error {
 	return s.engine.Reset(ctx, charges)
 }
 
-// Check is [limiter.Checker]'s: it refuses limits that are invalid, and all but SlidingWindow and FixedWindow.
+// Check is [limiter.Checker]'s: it refuses limits that are invalid, and all algorithms but SlidingWindow and
+// FixedWindow.
 func (s *Store) Check(l limiter.Limit) error { return s.engine.Check(l) }
 
-// Healthy is false while memcached has failed so often that it is not asked: until a decision has reached it again.
-// Always true with Config.NoBreaker.
+// Healthy returns false while memcached is not asked because it has failed too often, until a decision has reached it
+// again. It is always true with Config.NoBreaker.
 func (s *Store) Healthy() bool { return s.engine.Healthy() }
 
 func legalPrefix(prefix string) bool {

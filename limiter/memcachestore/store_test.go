@@ -24,39 +24,20 @@ var (
 	_ limiter.Checker = (*memcachestore.Store)(nil)
 )
 
-// hand is a clock that a test sets.
-type hand struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-// newHand starts at the turn of a window of any usual length.
-func newHand() *hand { return &hand{now: time.UnixMilli(1_800_000_000_000)} }
-
-func (h *hand) Now() time.Time {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.now
-}
-
-func (h *hand) Advance(d time.Duration) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.now = h.now.Add(d)
-}
-
 func TestConformance(t *testing.T) {
-	memcached := startServer(t)
+	t.Parallel()
+	server := sharedServer(t)
 	for name, cfg := range map[string]memcachestore.Config{
 		"with deny cache": {},
 		"without":         {DenyCache: -1},
 		"direct":          {Direct: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client := newClient(t, memcached)
+			t.Parallel()
+			client := newClient(t, server)
 			client.Timeout = patient / 4
 			limitertest.Run(t, func(t *testing.T) limitertest.Harness {
-				clock := newHand()
+				clock := newClock()
 				cfg.Prefix, cfg.Timeout, cfg.Now = newPrefix(), patient, clock.Now
 				return limitertest.Harness{
 					Store:      newStore(t, client, cfg),
@@ -69,7 +50,8 @@ func TestConformance(t *testing.T) {
 }
 
 func TestConformanceOverTwoServers(t *testing.T) {
-	client := newClient(t, startServer(t), startServer(t))
+	t.Parallel()
+	client := newClient(t, sharedServer(t), startServer(t))
 	limitertest.Run(t, func(t *testing.T) limitertest.Harness {
 		return limitertest.Harness{
 			Store:      newStore(t, client, memcachestore.Config{Prefix: newPrefix(), Timeout: patient}),
@@ -80,13 +62,15 @@ func TestConformanceOverTwoServers(t *testing.T) {
 
 // Four processes, each with its own connections, meet on one key.
 func TestManyCallers(t *testing.T) {
-	memcached := startServer(t)
+	t.Parallel()
+	server := sharedServer(t)
 	for _, algorithm := range []limiter.Algorithm{limiter.SlidingWindow, limiter.FixedWindow} {
 		t.Run(algorithm.String(), func(t *testing.T) {
-			clock, prefix := newHand(), newPrefix()
+			clock, prefix := newClock(), newPrefix()
+			cfg := memcachestore.Config{Prefix: prefix, Timeout: patient, Now: clock.Now}
 			var stores []*memcachestore.Store
 			for range 4 {
-				stores = append(stores, newStore(t, newClient(t, memcached), memcachestore.Config{Prefix: prefix, Timeout: patient, Now: clock.Now}))
+				stores = append(stores, newStore(t, newClient(t, server), cfg))
 			}
 			limit := limiter.Limit{Requests: 5, Window: time.Minute, Algorithm: algorithm}
 			for window := range 10 {
@@ -106,7 +90,7 @@ func TestManyCallers(t *testing.T) {
 				}
 				wg.Wait()
 				if got := spent.Load(); got < 4 || got > 5 {
-					t.Errorf("window %d: let in %d of 64, want 4 or 5", window, got)
+					t.Errorf("window %d: admitted %d of 64, want 4 or 5", window, got)
 				}
 			}
 		})
@@ -115,14 +99,15 @@ func TestManyCallers(t *testing.T) {
 
 // memcached leaves a space where decr makes a number shorter.
 func TestNumbersThatBecameShorter(t *testing.T) {
-	memcached := startServer(t)
+	t.Parallel()
+	server := sharedServer(t)
 	prefix, limit := newPrefix(), limiter.PerHour(100)
-	clock := newHand()
-	store := newStore(t, newClient(t, memcached), memcachestore.Config{Prefix: prefix, Timeout: patient, Now: clock.Now})
+	clock := newClock()
+	store := newStore(t, newClient(t, server), memcachestore.Config{Prefix: prefix, Timeout: patient, Now: clock.Now})
 	take(t, store, charge(limit, 10))
 	take(t, store, charge(limit, -1))
 	key := fmt.Sprintf("%ss|k|s3600000|%d", prefix, clock.Now().UnixMilli()/time.Hour.Milliseconds())
-	if got, want := memcached.ask(t, "mg %s v s", key), "VA 2 s2"; got != want {
+	if got, want := server.ask(t, "mg %s v s", key), "VA 2 s2"; got != want {
 		t.Fatalf("memcached answers %q, want %q: the item holds no space any more", got, want)
 	}
 	if got := take(t, store, charge(limit, 0)); got.Current != 9 {
@@ -130,21 +115,23 @@ func TestNumbersThatBecameShorter(t *testing.T) {
 	}
 }
 
-// Beyond 30 days memcached takes a time to live for a date, and one of a second may end at once.
+// Beyond 30 days memcached takes a time to live for a date, and an item with one second may expire at once.
 func TestTimeToLive(t *testing.T) {
-	memcached := startServer(t)
-	for _, window := range []time.Duration{time.Millisecond, time.Second, 14 * 24 * time.Hour, 15 * 24 * time.Hour, 45 * 24 * time.Hour, 366 * 24 * time.Hour} {
+	t.Parallel()
+	server := sharedServer(t)
+	const day = 24 * time.Hour
+	for _, window := range []time.Duration{time.Millisecond, time.Second, 14 * day, 15 * day, 45 * day, 366 * day} {
 		t.Run(window.String(), func(t *testing.T) {
-			clock, prefix := newHand(), newPrefix()
-			clock.Advance(window - clock.Now().Sub(time.UnixMilli(0))%window) // the start of a window
-			store := newStore(t, newClient(t, memcached), memcachestore.Config{Prefix: prefix, Timeout: patient, Now: clock.Now})
+			clock, prefix := newClock(), newPrefix()
+			clock.startWindow(window)
+			store := newStore(t, newClient(t, server), memcachestore.Config{Prefix: prefix, Timeout: patient, Now: clock.Now})
 			limit := limiter.Per(1, window)
 			take(t, store, charge(limit, 1))
 			if got := take(t, store, charge(limit, 1)); got.Allowed {
 				t.Error("the second of 1 is allowed: the item is gone at once")
 			}
 			key := fmt.Sprintf("%ss|k|s%d|%d", prefix, window.Milliseconds(), clock.Now().UnixMilli()/window.Milliseconds())
-			answer := memcached.ask(t, "mg %s t", key)
+			answer := server.ask(t, "mg %s t", key)
 			seconds, err := strconv.ParseInt(strings.TrimPrefix(answer, "HD t"), 10, 64)
 			if err != nil {
 				t.Fatalf("memcached answers %q, want a time to live", answer)
@@ -158,13 +145,14 @@ func TestTimeToLive(t *testing.T) {
 	}
 }
 
-func TestWindowTurns(t *testing.T) {
-	client := newClient(t, startServer(t))
+func TestWindowBoundaries(t *testing.T) {
+	t.Parallel()
+	client := newClient(t, sharedServer(t))
 	for _, window := range []time.Duration{time.Second, time.Minute, 45 * 24 * time.Hour} {
 		for _, algorithm := range []limiter.Algorithm{limiter.SlidingWindow, limiter.FixedWindow} {
 			t.Run(fmt.Sprintf("%v %v", window, algorithm), func(t *testing.T) {
-				clock := newHand()
-				clock.Advance(window - clock.Now().Sub(time.UnixMilli(0))%window)
+				clock := newClock()
+				clock.startWindow(window)
 				store := newStore(t, client, memcachestore.Config{Prefix: newPrefix(), Timeout: patient, Now: clock.Now})
 				limit := limiter.Limit{Requests: 10, Window: window, Algorithm: algorithm}
 				rest := map[limiter.Algorithm]int64{limiter.SlidingWindow: 5, limiter.FixedWindow: 10}[algorithm]
@@ -184,12 +172,14 @@ func TestWindowTurns(t *testing.T) {
 
 // A server of several that does not answer is an error, not a count of 0.
 func TestOneOfTwoServersIsDown(t *testing.T) {
-	up, down := startServer(t), startServer(t)
-	store := newStore(t, newClient(t, up, down), memcachestore.Config{Prefix: newPrefix(), Timeout: patient, NoBreaker: true})
+	t.Parallel()
+	up, down := sharedServer(t), startServer(t)
+	cfg := memcachestore.Config{Prefix: newPrefix(), Timeout: patient, NoBreaker: true}
+	store := newStore(t, newClient(t, up, down), cfg)
 	down.kill()
 	failed, passed := 0, 0
 	for i := range 64 {
-		// One item each: the two of a sliding window may lie on both.
+		// One item each: the two of a sliding window may be on two servers.
 		c := charge(limiter.Limit{Requests: 5, Window: time.Minute, Algorithm: limiter.FixedWindow}, 1)
 		c.Key = fmt.Sprint("key ", i)
 		taken, err := store.Take(context.Background(), []limiter.Charge{c})
@@ -208,7 +198,8 @@ func TestOneOfTwoServersIsDown(t *testing.T) {
 }
 
 func TestForeignItemIsAnError(t *testing.T) {
-	client, clock, prefix := newClient(t, startServer(t)), newHand(), newPrefix()
+	t.Parallel()
+	client, clock, prefix := newClient(t, sharedServer(t)), newClock(), newPrefix()
 	store := newStore(t, client, memcachestore.Config{Prefix: prefix, Timeout: patient, Now: clock.Now})
 	limit := limiter.PerHour(5)
 	key := fmt.Sprintf("%ss|k|s3600000|%d", prefix, clock.Now().UnixMilli()/time.Hour.Milliseconds())
@@ -242,13 +233,13 @@ func TestNewReportsEveryFault(t *testing.T) {
 			t.Errorf("%q does not name %s", err, field)
 		}
 	}
-	client := memcache.New("127.0.0.1:1") // nobody listens there, and nobody is asked
-	for prefix, want := range map[string]bool{
+	client := memcache.New("127.0.0.1:1") // not dialled
+	for prefix, valid := range map[string]bool{
 		"": true, "shop:": true, strings.Repeat("p", 64): true,
 		strings.Repeat("p", 65): false, "a b": false, "a\n": false, "ä": false, "\x7f": false,
 	} {
-		if _, err := memcachestore.New(client, memcachestore.Config{Prefix: prefix}); (err == nil) != want {
-			t.Errorf("Prefix %q: got %v, want it taken: %v", prefix, err, want)
+		if _, err := memcachestore.New(client, memcachestore.Config{Prefix: prefix}); (err == nil) != valid {
+			t.Errorf("Prefix %q: got %v, want it accepted: %v", prefix, err, valid)
 		}
 	}
 }
@@ -265,8 +256,9 @@ func TestDirectNeedsAClientWithATimeout(t *testing.T) {
 	} {
 		client := memcache.New("127.0.0.1:1")
 		client.Timeout = tc.client
-		if _, err := memcachestore.New(client, memcachestore.Config{Direct: true, Timeout: tc.store}); (err == nil) != tc.want {
-			t.Errorf("client's Timeout %v, Timeout %v: got %v, want it taken: %v", tc.client, tc.store, err, tc.want)
+		_, err := memcachestore.New(client, memcachestore.Config{Direct: true, Timeout: tc.store})
+		if (err == nil) != tc.want {
+			t.Errorf("client's Timeout %v, Timeout %v: got %v, want it accepted: %v", tc.client, tc.store, err, tc.want)
 		}
 	}
 }
@@ -278,17 +270,4 @@ func TestUnsupported(t *testing.T) {
 	if _, err := limiter.New(store, "s", limit); !errors.Is(err, limiter.ErrUnsupported) {
 		t.Errorf("got %v, want an error that wraps ErrUnsupported", err)
 	}
-}
-
-func take(t *testing.T, store limiter.Store, c limiter.Charge) limiter.Charge {
-	t.Helper()
-	batch := []limiter.Charge{c}
-	if _, err := store.Take(context.Background(), batch); err != nil {
-		t.Fatal(err)
-	}
-	return batch[0]
-}
-
-func charge(limit limiter.Limit, cost int64) limiter.Charge {
-	return limiter.Charge{Scope: "s", Key: "k", Limit: limit, Cost: cost}
 }

@@ -1,0 +1,37 @@
+package memcachestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/bradfitz/gomemcache/memcache"
+
+	"github.com/httplimit/httplimit/limiter/kvstore"
+)
+
+// timeoutError returns err, wrapped with [context.DeadlineExceeded] if it is a time-out: callers look for that, whoever
+// noticed that the time was over. The client has several forms of it: a type of its own for dialling, which is no
+// [net.Error]; [os.ErrDeadlineExceeded] for reading and writing, and the ETIMEDOUT of the operating system.
+func timeoutError(err error) error {
+	if err == nil || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	var dialling *memcache.ConnectTimeoutError
+	var network net.Error
+	if errors.As(err, &dialling) || errors.As(err, &network) && network.Timeout() {
+		return fmt.Errorf("memcachestore: no answer in time: %w (%w)", context.DeadlineExceeded, err)
+	}
+	return err
+}
+
+// changeError returns the error of incr or decr. They are refused if the item holds no number: the client has no value
+// for that error, and they are refused for no other reason here.
+func changeError(key string, err error) error {
+	if err != nil && strings.HasPrefix(err.Error(), "memcache: client error: ") {
+		return fmt.Errorf("memcachestore: item %q: %w (%w); Reset deletes it", key, kvstore.ErrValue, err)
+	}
+	return timeoutError(err)
+}
