@@ -19,6 +19,7 @@ func TestOverloadAdmitsAsManyWithADenyCache(t *testing.T) {
 		"longer than an answer lasts": limiter.Per(5, time.Minute),
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			clock := newClock()
 			cachedKV, plainKV := newMapKV(clock.Now), newMapKV(clock.Now)
 			calls := 0

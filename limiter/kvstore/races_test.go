@@ -112,7 +112,7 @@ func oneToThree() int64 { return 1 + rand.Int64N(3) }
 // A naive design that always adds first admits half a unit a window here: callers that are about to compensate keep
 // the counts above the limit.
 func TestManyCallersOfALowLimit(t *testing.T) {
-	const window = 250 * time.Millisecond
+	const window = 125 * time.Millisecond
 	for _, tc := range []struct {
 		name      string
 		algorithm limiter.Algorithm
@@ -134,6 +134,7 @@ func TestManyCallersOfALowLimit(t *testing.T) {
 		{"fixed, costs of one to three", limiter.FixedWindow, window, 2, 0, oneToThree, 3},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				kv := distant(newMapKV(time.Now))
 				var stores []*kvstore.Store
@@ -150,6 +151,7 @@ func TestManyCallersOfALowLimit(t *testing.T) {
 func TestManyCallersOfALargeLimit(t *testing.T) {
 	for _, algorithm := range []limiter.Algorithm{limiter.SlidingWindow, limiter.FixedWindow} {
 		t.Run(algorithm.String(), func(t *testing.T) {
+			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				kv := distant(newMapKV(time.Now))
 				stores := []*kvstore.Store{newStore(t, kv, kvstore.Config{}), newStore(t, kv, kvstore.Config{})}
@@ -172,6 +174,7 @@ func TestClocksApart(t *testing.T) {
 		{"fixed within skew", limiter.FixedWindow, apart},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				kv := distant(newMapKV(time.Now))
 				stores := []*kvstore.Store{

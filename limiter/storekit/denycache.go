@@ -37,9 +37,9 @@ type DenyCache struct {
 
 type denySet struct {
 	places [ways]atomic.Pointer[refusal]
-	// dropped is the moment of the latest Drop in this set. A refusal that was decided before it may be out of
-	// date and is not remembered.
-	dropped atomic.Int64
+	// droppedBefore is just after the latest Drop in this set, 0 if there was none. A refusal whose call began
+	// before it may be out of date and is not remembered.
+	droppedBefore atomic.Int64
 }
 
 // refusal is one remembered answer. It never changes.
@@ -72,11 +72,7 @@ func NewDenyCache(entries int) *DenyCache {
 	for sets*ways < entries {
 		sets *= 2
 	}
-	d := &DenyCache{seed: maphash.MakeSeed(), sets: make([]denySet, sets)}
-	for i := range d.sets {
-		d.sets[i].dropped.Store(-1)
-	}
-	return d
+	return &DenyCache{seed: maphash.MakeSeed(), sets: make([]denySet, sets)}
 }
 
 // Answer reports whether a remembered refusal refuses the batch, and if so fills in its charges. A charge whose refusal
@@ -152,9 +148,10 @@ func (d *DenyCache) Drop(c *limiter.Charge, after time.Duration) {
 		return
 	}
 	set, hash := d.find(c)
+	end := int64(after) + 1
 	for {
-		was := set.dropped.Load()
-		if was >= int64(after) || set.dropped.CompareAndSwap(was, int64(after)) {
+		was := set.droppedBefore.Load()
+		if was >= end || set.droppedBefore.CompareAndSwap(was, end) {
 			break
 		}
 	}
@@ -167,7 +164,7 @@ func (d *DenyCache) Drop(c *limiter.Charge, after time.Duration) {
 
 func (d *DenyCache) remember(c *limiter.Charge, before, after time.Duration) {
 	set, hash := d.find(c)
-	if int64(before) <= set.dropped.Load() {
+	if int64(before) < set.droppedBefore.Load() {
 		return
 	}
 	r := &refusal{
@@ -177,8 +174,8 @@ func (d *DenyCache) remember(c *limiter.Charge, before, after time.Duration) {
 	}
 	place := set.victim(r, after)
 	place.Store(r)
-	// A Drop since the first check either found r in its place or has set dropped.
-	if int64(before) <= set.dropped.Load() {
+	// A Drop since the first check either found r in its place or has set droppedBefore.
+	if int64(before) < set.droppedBefore.Load() {
 		place.CompareAndSwap(r, nil)
 	}
 }
