@@ -33,7 +33,8 @@ func Example() {
 }
 
 func send(file, address string) (limiter.Decision, error) {
-	db, err := bbolt.Open(file, 0o600, &bbolt.Options{Timeout: time.Second}) // for which it waits for another process
+	// The Timeout is for another process that has the file open.
+	db, err := bbolt.Open(file, 0o600, &bbolt.Options{Timeout: time.Second})
 	if err != nil {
 		return limiter.Decision{}, err
 	}

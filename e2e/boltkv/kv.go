@@ -1,9 +1,9 @@
 // Package boltkv is a [kvstore.KV] in a bbolt database: an example of how little it takes to count in a database of
-// your own. Copy it, and change what your database does otherwise.
+// your own. Copy it, and adapt it to your database.
 //
 // A bbolt database is a file that one process has open, so these limits are for one process, and survive it. Each
-// charge waits for the disk once or twice, unless the database is opened with NoSync: that is far faster, and a
-// power cut may then cost the file, which for counts that live for two windows may be the better bargain.
+// charge waits for the disk once or twice, unless the database is opened with NoSync: that is far faster, but a power
+// cut may destroy the file. Counts live for two windows only, so that may be acceptable.
 package boltkv
 
 import (
@@ -20,15 +20,15 @@ import (
 
 var _ kvstore.KV = (*KV)(nil)
 
-// KV is a [kvstore.KV] in two buckets of a bbolt database. It is safe for concurrent use. The database stays its
-// opener's.
+// KV is a [kvstore.KV] in two buckets of a bbolt database. It is safe for concurrent use. It does not close the
+// database.
 type KV struct {
 	db  *bbolt.DB
 	now func() time.Time
 }
 
-// New returns a KV in db, which gets two buckets if it does not have them. now is a clock for tests; nil means the
-// system's, which should not jump: counts end early if it does.
+// New returns a KV in db, and creates its two buckets. now is a clock for tests; nil means the system's. If that clock
+// is set forward, counts end early.
 func New(db *bbolt.DB, now func() time.Time) (*KV, error) {
 	if now == nil {
 		now = time.Now
@@ -60,7 +60,7 @@ func (kv *KV) Get(_ context.Context, keys ...string) (counts []int64, err error)
 	return counts, err
 }
 
-// Add implements [kvstore.KV]. It does not heed ctx, as bbolt knows none; [kvstore.Store] does.
+// Add implements [kvstore.KV]. It ignores ctx, as bbolt knows none; [kvstore.Store] keeps the deadline.
 func (kv *KV) Add(_ context.Context, key string, delta int64, ttl time.Duration) (sum int64, err error) {
 	err = kv.db.Update(func(tx *bbolt.Tx) error {
 		c, err := kv.live(tx, key)

@@ -19,25 +19,25 @@ import (
 // patient is a Timeout that no slow test machine exceeds.
 const patient = 20 * time.Second
 
-// hand is a clock that a test sets.
-type hand struct {
+// manualClock is a clock that a test moves.
+type manualClock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// newHand starts at the turn of a window of any usual length.
-func newHand() *hand { return &hand{now: time.UnixMilli(1_800_000_000_000)} }
+// newClock returns a clock that starts at a boundary of windows of any usual length.
+func newClock() *manualClock { return &manualClock{now: time.UnixMilli(1_800_000_000_000)} }
 
-func (h *hand) Now() time.Time {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.now
+func (c *manualClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
 }
 
-func (h *hand) Advance(d time.Duration) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.now = h.now.Add(d)
+func (c *manualClock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
 }
 
 func open(t *testing.T, file string) *bbolt.DB {
@@ -50,7 +50,7 @@ func open(t *testing.T, file string) *bbolt.DB {
 	return db
 }
 
-func newKV(t *testing.T, db *bbolt.DB, clock *hand) *boltkv.KV {
+func newKV(t *testing.T, db *bbolt.DB, clock *manualClock) *boltkv.KV {
 	t.Helper()
 	kv, err := boltkv.New(db, clock.Now)
 	if err != nil {
@@ -70,7 +70,7 @@ func add(t *testing.T, kv *boltkv.KV, key string, delta int64, ttl time.Duration
 
 func TestStore(t *testing.T) {
 	limitertest.Run(t, func(t *testing.T) limitertest.Harness {
-		clock := newHand()
+		clock := newClock()
 		kv := newKV(t, open(t, filepath.Join(t.TempDir(), "limits.db")), clock)
 		store, err := kvstore.New(kv, kvstore.Config{Timeout: patient, Now: clock.Now})
 		if err != nil {
@@ -85,14 +85,14 @@ func TestStore(t *testing.T) {
 }
 
 func TestAdd(t *testing.T) {
-	clock := newHand()
+	clock := newClock()
 	kv := newKV(t, open(t, filepath.Join(t.TempDir(), "limits.db")), clock)
 	for i, step := range []struct {
 		advance time.Duration
 		delta   int64
 		want    int64
 	}{
-		{0, -1, 0}, // creates nothing: the next begins the life of the key
+		{0, -1, 0}, // creates nothing: the key lives from the next step on
 		{time.Second, 5, 5},
 		{time.Second, -2, 3},
 		{8 * time.Second, 4, 7},
@@ -107,13 +107,13 @@ func TestAdd(t *testing.T) {
 			t.Errorf("step %d: %d makes %d, want %d", i, step.delta, got, step.want)
 		}
 		if got, err := kv.Get(t.Context(), "none", "key"); err != nil || got[0] != 0 || got[1] != step.want {
-			t.Errorf("step %d: Get tells %v, %v, want [0 %d]", i, got, err, step.want)
+			t.Errorf("step %d: Get returns %v, %v, want [0 %d]", i, got, err, step.want)
 		}
 	}
 }
 
 func TestCountsSurviveTheProcess(t *testing.T) {
-	clock, file := newHand(), filepath.Join(t.TempDir(), "limits.db")
+	clock, file := newClock(), filepath.Join(t.TempDir(), "limits.db")
 	db := open(t, file)
 	add(t, newKV(t, db, clock), "key", 5, time.Minute)
 	if err := db.Close(); err != nil {
@@ -124,19 +124,19 @@ func TestCountsSurviveTheProcess(t *testing.T) {
 	}
 }
 
-// Keys come and go all the time; those that have ended must not stay.
+// Keys come and go all the time; counts that have ended must not stay.
 func TestEndedCountsAreRemoved(t *testing.T) {
-	clock := newHand()
+	clock := newClock()
 	db := open(t, filepath.Join(t.TempDir(), "limits.db"))
 	kv := newKV(t, db, clock)
 	for i := range 1000 {
 		clock.Advance(time.Second)
 		add(t, kv, fmt.Sprint(i), 1, 10*time.Second)
-		add(t, kv, fmt.Sprint("again", i%30), 1, 10*time.Second) // ends, and begins anew before it was removed
+		add(t, kv, fmt.Sprint("again", i%30), 1, 10*time.Second) // ends, and begins again before it is removed
 	}
 	err := db.View(func(tx *bbolt.Tx) error {
 		return tx.ForEach(func(name []byte, bucket *bbolt.Bucket) error {
-			// Ten seconds of two keys, and what the next one is about to remove.
+			// Ten seconds of two keys, and those that the next Add removes.
 			if got := bucket.Stats().KeyN; got < 10 || got > 24 {
 				t.Errorf("the bucket of %s holds %d entries, want those of the last ten seconds", name, got)
 			}
@@ -150,15 +150,17 @@ func TestEndedCountsAreRemoved(t *testing.T) {
 
 func TestForeignEntryIsAnError(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "limits.db"))
-	kv := newKV(t, db, newHand())
-	err := db.Update(func(tx *bbolt.Tx) error { return tx.Bucket([]byte("counts")).Put([]byte("key"), []byte("5")) })
+	kv := newKV(t, db, newClock())
+	err := db.Update(func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte("counts")).Put([]byte("key"), []byte("5"))
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, err := kv.Get(t.Context(), "key"); err == nil {
-		t.Errorf("Get tells %v, want an error", got)
+		t.Errorf("Get returns %v, want an error", got)
 	}
 	if got, err := kv.Add(t.Context(), "key", 1, time.Minute); err == nil {
-		t.Errorf("Add tells %v, want an error", got)
+		t.Errorf("Add returns %v, want an error", got)
 	}
 }

@@ -6,15 +6,15 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// endsBucket holds every key once more, behind the moment in which its count ends, so that the earliest come first.
-// A database that lets entries expire by itself needs none of this.
+// endsBucket holds every key once more, after the moment at which its count ends, so that the earliest come first. A
+// database that expires entries by itself needs none of this.
 const endsBucket = "ends"
 
-// sweepEach is how many ended counts a new one removes: more than one, so that the database does not only stop
-// growing but falls back to what lives.
+// sweepEach is the number of ended counts that a new one removes: more than one, so that the database shrinks again
+// after a flood of keys.
 const sweepEach = 2
 
-// schedule enters when a new count ends, and in exchange removes some that have ended: nothing else has to sweep.
+// schedule records when a new count ends, and removes some counts that have ended. Nothing else removes counts.
 func (kv *KV) schedule(tx *bbolt.Tx, key string, ends int64) error {
 	for range sweepEach {
 		if err := kv.sweep(tx); err != nil {
@@ -25,7 +25,7 @@ func (kv *KV) schedule(tx *bbolt.Tx, key string, ends int64) error {
 	return tx.Bucket([]byte(endsBucket)).Put(entry, nil)
 }
 
-// sweep removes the count that was to end first, if it has.
+// sweep removes the count that ends first, if it has ended.
 func (kv *KV) sweep(tx *bbolt.Tx) error {
 	entry, _ := tx.Bucket([]byte(endsBucket)).Cursor().First()
 	if entry == nil || int64(binary.BigEndian.Uint64(entry)) > kv.now().UnixNano() {
@@ -35,7 +35,7 @@ func (kv *KV) sweep(tx *bbolt.Tx) error {
 	if err := tx.Bucket([]byte(endsBucket)).Delete(entry); err != nil {
 		return err
 	}
-	// A key that ended before it was swept may have begun anew.
+	// A key whose count has ended may have a new one.
 	if c, err := kv.live(tx, key); err != nil || c.ends != 0 {
 		return err
 	}

@@ -1,5 +1,4 @@
-// Package memcached_test holds memcachestore against a real memcached where its own tests do not: with instances
-// whose clocks differ.
+// Package memcached_test tests memcachestore against a real memcached with instances whose clocks differ.
 package memcached_test
 
 import (
@@ -19,7 +18,7 @@ const (
 	patient = 20 * time.Second // no slow test machine takes longer
 	apart   = 5 * time.Second  // the clocks of the two instances
 	limit   = 20
-	turns   = 6
+	windows = 6
 )
 
 func TestClocksApart(t *testing.T) {
@@ -29,22 +28,23 @@ func TestClocksApart(t *testing.T) {
 		algorithm limiter.Algorithm
 		window    time.Duration
 		skew      time.Duration
-		beyond    int64 // how far a window and the weight of the one before may go beyond the limit
+		beyond    int64 // the most by which a window and the weight of the previous one may exceed the limit
 	}{
-		// One counter for both, and both verify what they have added: it never holds more than the limit.
+		// One counter for both, and both verify their additions: it never holds more than the limit.
 		{"fixed, 1 s, beyond skew", limiter.FixedWindow, time.Second, 0, 0},
 		{"fixed, 1 m, beyond skew", limiter.FixedWindow, time.Minute, 0, 0},
 		{"fixed, 45 d, beyond skew", limiter.FixedWindow, 45 * 24 * time.Hour, 0, 0},
 		{"sliding, 1 m, within skew", limiter.SlidingWindow, time.Minute, apart, 0},
 		{"sliding, 45 d, within skew", limiter.SlidingWindow, 45 * 24 * time.Hour, apart, 0},
-		// At most the limit more at each turn.
+		// At most the limit more at each window boundary.
 		{"sliding, 1 s, shorter than skew", limiter.SlidingWindow, time.Second, apart, limit},
 		{"sliding, 1 s, beyond skew", limiter.SlidingWindow, time.Second, 0, limit},
 		{"sliding, 1 m, beyond skew", limiter.SlidingWindow, time.Minute, 0, limit},
 		{"sliding, 45 d, beyond skew", limiter.SlidingWindow, 45 * 24 * time.Hour, 0, limit},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			clock := startOf(tc.window)
+			t.Parallel()
+			clock := newClock(tc.window)
 			ahead := func() time.Time { return clock.Now().Add(apart) }
 			prefix := fmt.Sprintf("%v-%v-%v:", tc.algorithm, tc.window, tc.skew)
 			stores := []*memcachestore.Store{
@@ -56,10 +56,10 @@ func TestClocksApart(t *testing.T) {
 			slow, fast := stores[:1], stores[1:]
 			orders := [][][]*memcachestore.Store{{fast, slow}, {slow, fast}, {stores}}
 			first := clock.Now()
-			for turn := range turns {
+			for number := range windows {
 				for _, moment := range moments(tc.window) {
-					clock.Set(first.Add(time.Duration(turn)*tc.window + moment))
-					for _, asked := range orders[turn%len(orders)] {
+					clock.Set(first.Add(time.Duration(number)*tc.window + moment))
+					for _, asked := range orders[number%len(orders)] {
 						y.exhaust(t, asked)
 					}
 				}
@@ -69,7 +69,7 @@ func TestClocksApart(t *testing.T) {
 	}
 }
 
-// moments are when the instances ask, from one turn to the next: in the end only one of their clocks has turned.
+// moments returns when the instances ask in a window. At the last one only one of their clocks is in the next window.
 func moments(window time.Duration) []time.Duration {
 	if window < apart {
 		return []time.Duration{0, window / 4, window / 2, window / 4 * 3}
@@ -77,7 +77,7 @@ func moments(window time.Duration) []time.Duration {
 	return []time.Duration{0, apart, window / 2, window - apart/2}
 }
 
-// tally is what was let in, by the window of the clock that decided, and when last.
+// tally holds the units that were admitted, by the window of the clock that decided, and when last.
 type tally struct {
 	limit limiter.Limit
 
@@ -85,7 +85,7 @@ type tally struct {
 	spent, latest map[int64]int64
 }
 
-// exhaust has several callers of each store ask, at the same moment, until they are refused.
+// exhaust lets several callers of each store ask at the same time until they are refused.
 func (y *tally) exhaust(t *testing.T, stores []*memcachestore.Store) {
 	var callers sync.WaitGroup
 	for i := range 8 {
@@ -99,14 +99,14 @@ func (y *tally) exhaust(t *testing.T, stores []*memcachestore.Store) {
 				if !taken {
 					return
 				}
-				y.note(charges[0].At)
+				y.add(charges[0].At)
 			}
 		})
 	}
 	callers.Wait()
 }
 
-func (y *tally) note(at int64) {
+func (y *tally) add(at int64) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	number := at / y.limit.WindowMillis()
@@ -114,7 +114,7 @@ func (y *tally) note(at int64) {
 	y.latest[number] = max(y.latest[number], at)
 }
 
-// check compares each window, and the weight of the one before when the last was let in, with the limit.
+// check compares each window, and the weight of the previous one at its last unit, with the limit.
 func (y *tally) check(t *testing.T, beyond int64) {
 	t.Helper()
 	window, sum := y.limit.WindowMillis(), int64(0)
@@ -124,12 +124,13 @@ func (y *tally) check(t *testing.T, beyond int64) {
 			weight = y.spent[number-1] * ((number+1)*window - y.latest[number]) / window
 		}
 		if weight+spent > y.limit.Requests+beyond {
-			t.Errorf("window %d let in %d on top of a weight of %d, want at most %d together", number, spent, weight, y.limit.Requests+beyond)
+			t.Errorf("window %d admitted %d on top of a weight of %d, want at most %d together",
+				number, spent, weight, y.limit.Requests+beyond)
 		}
 		sum += spent
 	}
-	if least := turns * y.limit.Requests / 2; sum < least {
-		t.Errorf("let in %d over %d turns, want at least %d", sum, turns, least)
+	if least := windows * y.limit.Requests / 2; sum < least {
+		t.Errorf("admitted %d over %d windows, want at least %d", sum, windows, least)
 	}
 }
 
@@ -147,25 +148,25 @@ func newStore(t *testing.T, server *servers.Server, cfg memcachestore.Config) *m
 	return store
 }
 
-// hand is a clock that a test sets.
-type hand struct {
+// manualClock is a clock that a test sets.
+type manualClock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// startOf returns a clock at the start of a window.
-func startOf(window time.Duration) *hand {
-	return &hand{now: time.UnixMilli(0).Add((50 * 365 * 24 * time.Hour).Truncate(window))}
+// newClock returns a clock at the start of a window.
+func newClock(window time.Duration) *manualClock {
+	return &manualClock{now: time.UnixMilli(0).Add((50 * 365 * 24 * time.Hour).Truncate(window))}
 }
 
-func (h *hand) Now() time.Time {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.now
+func (c *manualClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
 }
 
-func (h *hand) Set(now time.Time) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.now = now
+func (c *manualClock) Set(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = now
 }

@@ -142,7 +142,7 @@ func TestManyCallersOfALowLimit(t *testing.T) {
 					stores = append(stores, newStore(t, kv, kvstore.Config{DenyCache: tc.denyCache, Skew: 20 * time.Millisecond}))
 				}
 				limit := limiter.Limit{Requests: 5, Window: tc.window, Algorithm: tc.algorithm}
-				hammer(t, stores, limit, tc.cost, time.Millisecond, 8).check(t, tc.least)
+				hammer(t, stores, limit, tc.cost, 4*time.Millisecond, 8).check(t, tc.least)
 			})
 		})
 	}

@@ -44,7 +44,8 @@ func run(addr, memcached string) error {
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
-	fmt.Printf("5 requests per 10 s and client. Try it:\n\n\tfor i in 1 2 3 4 5 6; do curl -si http://%s/; done\n\n", listener.Addr())
+	fmt.Printf("5 requests per 10 s and client. Try it:\n\n"+
+		"\tfor i in 1 2 3 4 5 6; do curl -si http://%s/; done\n\n", listener.Addr())
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
@@ -53,7 +54,7 @@ func run(addr, memcached string) error {
 
 func newHandler(memcached string) (http.Handler, error) {
 	client := memcache.New(memcached)
-	client.MaxIdleConns = 64 // as many as requests are served at once: the default of 2 dials for all others
+	client.MaxIdleConns = 64 // for as many requests at once; with the default of 2 all others dial
 	store, err := memcachestore.New(client, memcachestore.Config{Prefix: "example:"})
 	if err != nil {
 		return nil, err
@@ -65,5 +66,6 @@ func newHandler(memcached string) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })), nil
+	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
+	return m.Handler(hello), nil
 }
