@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	patient = 20 * time.Second // no slow test machine takes longer
-	apart   = 5 * time.Second  // the clocks of the two instances
-	limit   = 20
-	windows = 6
+	patient  = 20 * time.Second // no slow test machine takes longer
+	clockGap = 5 * time.Second  // the clocks of the two instances
+	limit    = 20
+	windows  = 6
 )
 
 func TestClocksApart(t *testing.T) {
@@ -34,10 +34,10 @@ func TestClocksApart(t *testing.T) {
 		{"fixed, 1 s, beyond skew", limiter.FixedWindow, time.Second, 0, 0},
 		{"fixed, 1 m, beyond skew", limiter.FixedWindow, time.Minute, 0, 0},
 		{"fixed, 45 d, beyond skew", limiter.FixedWindow, 45 * 24 * time.Hour, 0, 0},
-		{"sliding, 1 m, within skew", limiter.SlidingWindow, time.Minute, apart, 0},
-		{"sliding, 45 d, within skew", limiter.SlidingWindow, 45 * 24 * time.Hour, apart, 0},
+		{"sliding, 1 m, within skew", limiter.SlidingWindow, time.Minute, clockGap, 0},
+		{"sliding, 45 d, within skew", limiter.SlidingWindow, 45 * 24 * time.Hour, clockGap, 0},
 		// At most the limit more at each window boundary.
-		{"sliding, 1 s, shorter than skew", limiter.SlidingWindow, time.Second, apart, limit},
+		{"sliding, 1 s, shorter than skew", limiter.SlidingWindow, time.Second, clockGap, limit},
 		{"sliding, 1 s, beyond skew", limiter.SlidingWindow, time.Second, 0, limit},
 		{"sliding, 1 m, beyond skew", limiter.SlidingWindow, time.Minute, 0, limit},
 		{"sliding, 45 d, beyond skew", limiter.SlidingWindow, 45 * 24 * time.Hour, 0, limit},
@@ -45,7 +45,7 @@ func TestClocksApart(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			clock := newClock(tc.window)
-			ahead := func() time.Time { return clock.Now().Add(apart) }
+			ahead := func() time.Time { return clock.Now().Add(clockGap) }
 			prefix := fmt.Sprintf("%v-%v-%v:", tc.algorithm, tc.window, tc.skew)
 			stores := []*memcachestore.Store{
 				newStore(t, server, memcachestore.Config{Prefix: prefix, Skew: tc.skew, Now: clock.Now}),
@@ -71,10 +71,10 @@ func TestClocksApart(t *testing.T) {
 
 // moments returns when the instances ask in a window. At the last one only one of their clocks is in the next window.
 func moments(window time.Duration) []time.Duration {
-	if window < apart {
+	if window < clockGap {
 		return []time.Duration{0, window / 4, window / 2, window / 4 * 3}
 	}
-	return []time.Duration{0, apart, window / 2, window - apart/2}
+	return []time.Duration{0, clockGap, window / 2, window - clockGap/2}
 }
 
 // tally holds the units that were admitted, by the window of the clock that decided, and when last.

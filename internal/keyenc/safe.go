@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// safeHashSize is how many bytes of a SHA-256 stand for a text that is not safe: 128 bits leave a collision out of
-// reach, and keep keys short.
+// safeHashSize is the number of bytes of a SHA-256 that replace a text which is not safe: 128 bits leave a collision
+// out of reach, and keep keys short.
 const safeHashSize = 16
 
 // AppendSafe appends s as it is if it is safe: not empty, not longer than max bytes, not beginning with mark, and all

@@ -24,7 +24,7 @@ type cacheSet struct {
 	counts *[cacheWays]cachedCount // nil until used
 }
 
-// cachedCount is what is known of a counter in one window.
+// cachedCount is one counter in one window.
 type cachedCount struct {
 	counter uint64 // hash; 0 is none
 	number  int64  // of the window

@@ -24,9 +24,9 @@
 // than its limit and a SlidingWindow never more than its estimate allows, however many callers race.
 //
 //   - Callers that race may be refused wrongly: one sees units that another has added and is about to subtract. With
-//     one unit a charge and one charge a batch, one of them is always admitted as long as there is room. Such a
-//     refusal is remembered, for a second at most, only if it could not be told from a correct one: the units were
-//     another process's, within the limit, and subtracted because another counter of the batch refused.
+//     one unit a charge and one charge a batch, one of them is always admitted while units are left. Such a refusal
+//     is remembered, for a second at most, only if it looked like a correct one: the units were another process's,
+//     within the limit, and subtracted because another counter of the batch refused.
 //   - If a process dies, or loses the KV, between adding and compensating, its units stay counted until the window
 //     has passed. The limit is stricter by these units, never laxer.
 //   - A KV that loses counts frees their keys: at most the limit more in a window for each loss.
@@ -36,7 +36,7 @@
 //
 // # Time
 //
-// The clock is this process's: the wall clock, read once in [New], and monotonic from there. Where the clocks of
-// two processes differ by more than Skew, the faster one misses what the slower one still adds to the previous window:
+// The clock is this process's: the wall clock, read once in [New], and monotonic from there. If the clocks of two
+// processes differ by more than Skew, the faster one misses what the slower one still adds to the previous window:
 // at most the limit more at each window boundary. The same holds for a SlidingWindow shorter than Skew.
 package kvstore

@@ -163,15 +163,15 @@ func TestManyCallersOfALargeLimit(t *testing.T) {
 }
 
 func TestClocksApart(t *testing.T) {
-	const apart = 5 * time.Second
-	ahead := func() time.Time { return time.Now().Add(apart) }
+	const clockGap = 5 * time.Second
+	ahead := func() time.Time { return time.Now().Add(clockGap) }
 	for _, tc := range []struct {
 		name      string
 		algorithm limiter.Algorithm
 		skew      time.Duration
 	}{
-		{"sliding within skew", limiter.SlidingWindow, apart},
-		{"fixed within skew", limiter.FixedWindow, apart},
+		{"sliding within skew", limiter.SlidingWindow, clockGap},
+		{"fixed within skew", limiter.FixedWindow, clockGap},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -190,13 +190,13 @@ func TestClocksApart(t *testing.T) {
 
 // Beyond Skew the faster clock misses charges of the slower one: at most the limit at each window boundary.
 func TestClocksApartBeyondSkew(t *testing.T) {
-	const apart = 5 * time.Second
+	const clockGap = 5 * time.Second
 	for _, algorithm := range []limiter.Algorithm{limiter.SlidingWindow, limiter.FixedWindow} {
 		t.Run(algorithm.String(), func(t *testing.T) {
 			clock := newClock()
 			kv := newMapKV(clock.Now)
 			slow := newStore(t, kv, kvstore.Config{Now: clock.Now, DenyCache: -1})
-			fast := newStore(t, kv, kvstore.Config{Now: clock.ahead(apart), DenyCache: -1})
+			fast := newStore(t, kv, kvstore.Config{Now: clock.ahead(clockGap), DenyCache: -1})
 			limit := limiter.Limit{Requests: 10, Window: time.Minute, Algorithm: algorithm}
 
 			const windows = 4

@@ -97,7 +97,7 @@ func (s *Store) compensate(ctx context.Context, b *batch) {
 	}
 }
 
-// retract tells cachedCounts that b compensates no more.
+// retract reports to cachedCounts that b will not compensate any more.
 func (s *Store) retract(b *batch) {
 	for i := range b.counters {
 		if c := &b.counters[i]; c.announced {

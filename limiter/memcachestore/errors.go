@@ -12,9 +12,9 @@ import (
 	"github.com/httplimit/httplimit/limiter/kvstore"
 )
 
-// timeoutError returns err, wrapped with [context.DeadlineExceeded] if it is a time-out: callers look for that, whoever
-// noticed that the time was over. The client has several forms of it: a type of its own for dialling, which is no
-// [net.Error]; [os.ErrDeadlineExceeded] for reading and writing, and the ETIMEDOUT of the operating system.
+// timeoutError returns err; if err is a time-out the result wraps [context.DeadlineExceeded] too, as all time-outs of
+// the store do. The client has several forms of time-outs: a type of its own for dialling, which is no [net.Error],
+// [os.ErrDeadlineExceeded] for reading and writing, and the ETIMEDOUT of the operating system.
 func timeoutError(err error) error {
 	if err == nil || errors.Is(err, context.DeadlineExceeded) {
 		return err

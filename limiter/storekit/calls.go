@@ -21,8 +21,8 @@ type Calls struct {
 	running atomic.Int64
 }
 
-// NewCalls returns a runner of at most that many calls at once; 0 means 4,096. A call whose caller has left counts
-// until it returns, so this bounds the goroutines that a stalled server can hold.
+// NewCalls returns a runner of at most that many calls at once; 0 means 4,096. A call whose caller has stopped
+// waiting counts until it returns, so this bounds the goroutines that a stalled server can hold.
 func NewCalls(limit int) *Calls {
 	if limit <= 0 {
 		limit = defaultCalls

@@ -33,7 +33,7 @@ func TestCallsEnd(t *testing.T) {
 		{"returns in time", alive, func(context.Context) error { time.Sleep(timeout - 1); return nil }, nil},
 		{"fails in time", alive, func(context.Context) error { return errDown }, errDown},
 		{"is too slow", alive, func(context.Context) error { time.Sleep(time.Hour); return nil }, context.DeadlineExceeded},
-		{"heeds its context", alive, untilDone, context.DeadlineExceeded},
+		{"obeys its context", alive, untilDone, context.DeadlineExceeded},
 		{"context ended before", ended, func(context.Context) error { t.Error("called"); return nil }, context.Canceled},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestCallsRunDirectly(t *testing.T) {
 			return untilDone(ctx)
 		})
 		if got := time.Since(start); err != context.DeadlineExceeded || got != timeout {
-			t.Errorf("a call that heeds its context: got %v after %v, want %v after %v",
+			t.Errorf("a call that obeys its context: got %v after %v, want %v after %v",
 				err, got, context.DeadlineExceeded, timeout)
 		}
 		ended, end := context.WithCancel(context.Background())

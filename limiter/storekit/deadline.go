@@ -7,14 +7,14 @@ import (
 )
 
 // deadline is a context with the values of its parent that ends at a moment, and not with its parent. Unlike that of
-// package context it sets a timer only when somebody waits for its end: client libraries mostly ask for the moment, and
-// a timer that is set and stopped takes 0.4 µs and three allocations, of the 18 µs of a decision in memcached.
+// package context it sets a timer only when a goroutine waits for its end. Client libraries mostly ask for the moment
+// only, and a timer that is set and stopped costs 0.4 µs and four allocations: a decision in memcached takes 18 µs.
 type deadline struct {
 	context.Context
 	at time.Time
 
 	mu    sync.Mutex
-	done  chan struct{} // nil until somebody waits
+	done  chan struct{} // nil until Done is called
 	timer *time.Timer
 	err   error // nil until it has ended
 }

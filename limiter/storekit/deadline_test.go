@@ -9,10 +9,10 @@ import (
 	"github.com/httplimit/httplimit/limiter/storekit"
 )
 
-// The context of a direct call is like one of package context, whether anybody waits for its end or not.
+// The context of a direct call is like one of package context, whether a goroutine waits for its end or not.
 func TestContextOfADirectCall(t *testing.T) {
 	type key struct{}
-	for name, waits := range map[string]bool{"somebody waits": true, "nobody waits": false} {
+	for name, waits := range map[string]bool{"with Done": true, "without": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				parent, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))

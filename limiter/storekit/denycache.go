@@ -225,7 +225,7 @@ func (r *refusal) equals(counter uint64, limit limiter.Limit, cost int64) bool {
 }
 
 // answer fills in a charge that r refuses, or that was not judged if r is nil. Waits count from the end of the call:
-// a client that waits exactly as long as told must not come too early by the duration of a call.
+// a client that waits for exactly RetryAfter must not come too early by the duration of a call.
 func (r *refusal) answer(c *limiter.Charge, now time.Duration) {
 	c.Cached = true
 	if r == nil {

@@ -15,7 +15,7 @@ var ErrBusy = errors.New("too many calls are waiting for the server")
 // UnavailableError is the error of a store that cannot decide now. It says when to ask again: an HTTP middleware sends
 // RetryAfter with its 503. Find it with [errors.As].
 type UnavailableError struct {
-	RetryAfter time.Duration // until the next probe; 0 if nothing is known
+	RetryAfter time.Duration // until the next probe; 0 if unknown
 	Err        error         // the reason, never nil
 }
 
