@@ -28,7 +28,7 @@ func TestWindowDecidesAsUsageDoes(t *testing.T) {
 				if fits := w.Spend(&got); fits != u.Judge(&want) || fits != got.Allowed {
 					t.Fatalf("%+v: Spend reports %v, want as Judge", want, fits)
 				}
-				if w.Tell(&got); got != want {
+				if got != want {
 					t.Fatalf("got  %+v\nwant %+v", got, want)
 				}
 				if w.Current != u.Current+u.Spent {

@@ -30,9 +30,6 @@ func (s *Store) takeBatch(charges []limiter.Charge) (taken bool, err error) {
 		return false, err
 	}
 	now := s.clock.now()
-	if n := len(b.counters); !s.budget.fits(n) && s.horizon.passed(now) {
-		s.reclaim(now, n)
-	}
 	now, dropped := b.lock(s, now)
 	if dropped {
 		b.unlock(s)

@@ -2,125 +2,215 @@ package memstore
 
 import "github.com/httplimit/httplimit/limiter/algorithm"
 
-// logSlot is the slot of a SlidingLog: the ends of its list, the units in it, and how many entries they are.
-type logSlot []uint64
+// logArena holds the entries of the SlidingLogs of one shard: doubly linked lists in one slice without pointers, oldest
+// first, and a list of free entries. Blocks of several entries would save half the memory of long lists and cost a
+// multiple for short ones; and a refund takes from the end of a list, where blocks need a way back too.
+type logArena struct {
+	entries []entry // numbered from 1; number 0 stands for none
+	free    uint32  // the first free one; they are linked by next
+	live    int
+}
 
-func (s logSlot) head() uint32 { return uint32(s[1] >> 32) }
-func (s logSlot) tail() uint32 { return uint32(s[1]) }
-func (s logSlot) units() int64 { return int64(s[2] >> 32) }
-func (s logSlot) entries() int { return int(uint32(s[2])) }
-func (s logSlot) set(head, tail uint32, units int64, entries int) {
-	s[1] = uint64(head)<<32 | uint64(tail)
-	s[2] = uint64(units)<<32 | uint64(entries)
+// entry is what one log admitted in one millisecond: 16 bytes.
+type entry struct {
+	moment uint64 // time 44 (Unix milliseconds), units (high) 20
+	links  uint64 // units (low) 10, previous 27, next 27
+}
+
+const (
+	linkBits = 27
+	linkMask = 1<<linkBits - 1
+)
+
+func (e *entry) time() int64      { return int64(e.moment >> 20) }
+func (e *entry) units() int64     { return int64(e.moment&(1<<20-1)<<10 | e.links>>(2*linkBits)) }
+func (e *entry) previous() uint32 { return uint32(e.links >> linkBits & linkMask) }
+func (e *entry) next() uint32     { return uint32(e.links & linkMask) }
+func (e *entry) set(time, units int64) {
+	e.moment = uint64(time)<<20 | uint64(units)>>10
+	e.links = e.links&(1<<(2*linkBits)-1) | uint64(units)<<(2*linkBits)
+}
+func (e *entry) link(previous, next uint32) {
+	e.links = e.links>>(2*linkBits)<<(2*linkBits) | uint64(previous)<<linkBits | uint64(next)
+}
+
+func (a *logArena) entry(number uint32) *entry { return &a.entries[number-1] }
+
+// add appends an entry to the list that ends in tail (0: an empty one) and returns its number.
+func (a *logArena) add(tail uint32, time, units int64) uint32 {
+	number := a.free
+	if number != 0 {
+		a.free = a.entry(number).next()
+	} else {
+		a.entries = append(a.entries, entry{})
+		number = uint32(len(a.entries))
+	}
+	a.live++
+	a.entry(number).set(time, units)
+	a.entry(number).link(tail, 0)
+	if tail != 0 {
+		a.entry(tail).link(a.entry(tail).previous(), number)
+	}
+	return number
+}
+
+// drop frees the entries from first to last, which are linked and count of them. The caller links anew those left
+// beside them.
+func (a *logArena) drop(first, last uint32, count int) {
+	a.live -= count
+	if a.live == 0 {
+		*a = logArena{}
+		return
+	}
+	a.entry(last).link(0, a.free)
+	a.free = first
+}
+
+// compactLogs moves the entries of logs together when few of them are left.
+func (sh *shard) compactLogs() {
+	if old := &sh.log; len(old.entries) > 64 && old.live < len(old.entries)/4 {
+		var moved logArena
+		for n := range sh.capacity {
+			if !sh.taken(n) {
+				continue
+			}
+			s := logSlot(sh.slot(n))
+			head, tail := uint32(0), uint32(0)
+			for number := s.head(); number != 0; number = old.entry(number).next() {
+				tail = moved.add(tail, old.entry(number).time(), old.entry(number).units())
+				if head == 0 {
+					head = tail
+				}
+			}
+			s.set(head, tail, s.units(), s.entries())
+		}
+		sh.log = moved
+	}
+}
+
+// logReader finds out when the units of one SlidingLog were taken.
+type logReader struct {
+	arena      *logArena
+	head, tail uint32
+	units      int64
+	// newest is when all units count as taken if there is no list.
+	newest int64
+}
+
+// TakenAt goes through the list from the nearer end. A charge that did not fit asks for as many of the oldest units
+// as it lacks, a refund for the newest that is left: so it takes no more steps than the charge has units.
+func (r *logReader) TakenAt(n int64) int64 {
+	if r.arena == nil {
+		return r.newest
+	}
+	if after := r.units - n; after < n {
+		e := r.arena.entry(r.tail)
+		for after -= e.units(); after >= 0; after -= e.units() {
+			e = r.arena.entry(e.previous())
+		}
+		return e.time()
+	}
+	e := r.arena.entry(r.head)
+	for n -= e.units(); n > 0; n -= e.units() {
+		e = r.arena.entry(e.next())
+	}
+	return e.time()
 }
 
 // trim drops the entries of slot number n that have left the window, so that what it holds is in use. Each is
 // dropped once, which is a constant cost for the charge that made it. It reports false if none is left, and then the
 // slot is gone.
 func (sh *shard) trim(n int, now int64) bool {
-	s, a, gone := logSlot(sh.slot(n)), &sh.entries, now-sh.table.window
-	if a.time(s.tail()) <= gone {
+	s, a, gone := logSlot(sh.slot(n)), &sh.log, now-sh.table.window
+	if a.entry(s.tail()).time() <= gone {
 		sh.remove(n)
 		return false
 	}
 	head, units, count := s.head(), s.units(), 0
-	for ; a.time(head) <= gone; head = a.next(head) {
-		units -= a.units(head)
-		count++
+	for e := a.entry(head); e.time() <= gone; e = a.entry(head) {
+		head, units, count = e.next(), units-e.units(), count+1
 	}
 	if count > 0 {
-		a.drop(s.head(), a.previous(head), count)
-		a.link(head, 0, a.next(head))
+		a.drop(s.head(), a.entry(head).previous(), count)
+		a.entry(head).link(0, a.entry(head).next())
 		sh.table.budget.give(int64(count))
 		s.set(head, s.tail(), units, s.entries()-count)
 	}
 	return true
 }
 
-func (sh *shard) loadLog(u *algorithm.Usage, n int, now int64, r *logReader) {
+// dropLog drops all entries of slot number n, and returns how many they were.
+func (sh *shard) dropLog(n int) int {
 	s := logSlot(sh.slot(n))
-	*r = logReader{arena: &sh.entries, head: s.head(), tail: s.tail(), units: s.units()}
-	u.LoadLog(now, s.units(), sh.entries.time(s.tail()), r)
+	sh.log.drop(s.head(), s.tail(), s.entries())
+	return s.entries()
 }
 
-// saveLog writes u to the log of hash, which is in slot number n if it was found, and returns where it is now. It is
-// nowhere if there is no room.
-func (sh *shard) saveLog(hash uint64, found bool, n int, u *algorithm.Usage) (at int, ok bool) {
-	rooms := 0
-	for need := sh.entriesFor(n, found, u); rooms < need && sh.room(u.At); {
-		rooms++
+func (sh *shard) loadLog(u *algorithm.Usage, n int, now int64, r *logReader) {
+	s := logSlot(sh.slot(n))
+	*r = logReader{arena: &sh.log, head: s.head(), tail: s.tail(), units: s.units()}
+	u.LoadLog(now, s.units(), sh.log.entry(s.tail()).time(), r)
+}
+
+// saveLog writes u to the log of hash, which is in slot number n if it was found, and returns where it is now. It
+// reports false if there is no space for it.
+func (sh *shard) saveLog(hash uint64, n int, found bool, u *algorithm.Usage) (at int, ok bool) {
+	fresh := true // a new entry is needed
+	if found {
+		sh.takeBack(n, u.Returned)
+		tail := sh.log.entry(logSlot(sh.slot(n)).tail())
+		fresh = tail.time() != u.At && tail.units() > 0
 	}
-	// Making room may have moved the log, or even forgotten it.
-	spent := u.Spent
+	if u.Spent == 0 {
+		return n, found
+	}
+	fresh = fresh && sh.makeSpace(u.At)
+	// Making space may have moved the log, or even evicted it.
+	units := u.Spent
 	if n, found = sh.find(hash); !found {
-		if rooms == 0 {
-			sh.addToCrowd(hash, u)
+		if !fresh {
 			return 0, false
 		}
 		n = sh.insert(hash)
-		spent += u.Current
-		sh.begin(n, u.At)
-		rooms--
-	} else {
-		sh.takeBack(n, u.Returned)
-	}
-	rooms -= sh.append(n, u.At, spent, rooms)
-	sh.table.budget.give(int64(rooms))
-	return n, true
-}
-
-// entriesFor is how many more entries it takes to write u down.
-func (sh *shard) entriesFor(n int, found bool, u *algorithm.Usage) int {
-	units, free := u.Spent, int64(0)
-	if !found {
 		units += u.Current
-	} else if tail := logSlot(sh.slot(n)).tail(); sh.entries.time(tail) == u.At {
-		free = mostUnits - sh.entries.units(tail)
 	}
-	return int((max(0, units-free) + mostUnits - 1) / mostUnits)
-}
-
-// begin makes slot number n a log with one entry that is still empty.
-func (sh *shard) begin(n int, now int64) {
-	node := sh.entries.add(0, now, 0)
-	logSlot(sh.slot(n)).set(node, node, 0, 1)
+	sh.append(n, u.At, units, fresh)
+	return n, true
 }
 
 // takeBack removes the newest units. The last entry stays, if empty, so that the slot never lacks one.
 func (sh *shard) takeBack(n int, units int64) {
-	s, a := logSlot(sh.slot(n)), &sh.entries
+	s, a := logSlot(sh.slot(n)), &sh.log
 	for units > 0 {
-		tail := s.tail()
-		back, before := min(units, a.units(tail)), a.previous(tail)
+		number := s.tail()
+		tail := a.entry(number)
+		back, before := min(units, tail.units()), tail.previous()
 		units -= back
-		if back < a.units(tail) || before == 0 {
-			a.set(tail, a.time(tail), a.units(tail)-back)
-			s.set(s.head(), tail, s.units()-back, s.entries())
+		if back < tail.units() || before == 0 {
+			tail.set(tail.time(), tail.units()-back)
+			s.set(s.head(), number, s.units()-back, s.entries())
 			return
 		}
-		a.drop(tail, tail, 1)
-		a.link(before, a.previous(before), 0)
+		a.drop(number, number, 1)
+		a.entry(before).link(a.entry(before).previous(), 0)
 		sh.table.budget.give(1)
 		s.set(s.head(), before, s.units()-back, s.entries()-1)
 	}
 }
 
-// append adds units taken now, in at most rooms new entries, and returns how many it made. Without room they join
-// the newest entry, which then counts as taken now: its units stay in use longer, never shorter. What is above
-// mostUnits an entry is lost, and still far above any limit.
-func (sh *shard) append(n int, now, units int64, rooms int) (made int) {
-	s, a := logSlot(sh.slot(n)), &sh.entries
-	if tail := s.tail(); units > 0 && (rooms == 0 || a.time(tail) == now || a.units(tail) == 0) {
-		more := min(units, mostUnits-a.units(tail))
-		a.set(tail, now, a.units(tail)+more)
-		s.set(s.head(), tail, s.units()+more, s.entries())
-		units -= more
+// append adds units taken now, in a fresh entry or else to the newest one, which then counts as taken now: without
+// space for an entry, its units stay in use longer, never shorter.
+func (sh *shard) append(n int, now, units int64, fresh bool) {
+	s, a := logSlot(sh.slot(n)), &sh.log
+	head, tail, entries := s.head(), s.tail(), s.entries()
+	if fresh {
+		tail = a.add(tail, now, units)
+		if head == 0 {
+			head = tail
+		}
+		entries++
+	} else {
+		a.entry(tail).set(now, a.entry(tail).units()+units)
 	}
-	for ; units > 0 && made < rooms; made++ {
-		more := min(units, mostUnits)
-		tail := a.add(s.tail(), now, more)
-		s.set(s.head(), tail, s.units()+more, s.entries()+1)
-		units -= more
-	}
-	return made
+	s.set(head, tail, s.units()+units, entries)
 }

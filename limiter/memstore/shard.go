@@ -3,6 +3,8 @@ package memstore
 import (
 	"math"
 	"math/bits"
+
+	"github.com/httplimit/httplimit/limiter"
 )
 
 // shard is the part of a table that lies in one stripe, under its lock: a hash table with open addressing, linear
@@ -20,31 +22,30 @@ type shard struct {
 	capacity int // in slots: 0, or the smallest one times a power of two
 	used     int // slots in use
 
-	latest  int64 // number of the window that was last asked for
-	due     int64 // nothing in here is settled before this time (see settled)
-	over    int64 // nothing in here ends before this time (see ends)
+	number  int64 // of the window that was last asked for
+	idleAt  int64 // no counter in here is idle before this time (see idleTime)
 	swept   int64 // when the shard was last swept
 	sweepAt int64 // when to sweep next
 
-	entries arena   // of a SlidingLog
-	crowd   *sketch // of newcomers without a slot
-	probe   int     // where to look next for a counter to forget
+	log       logArena // of a SlidingLog
+	overflow  *sketch  // of newcomers without a slot
+	evictNext int      // the slot where to look next for a counter to evict
 
 	stripe *stripe
 }
 
 const never = math.MaxInt64
 
-// smallest is the capacity of a shard with its first counter: 128 to 360 bytes.
+// smallest returns the capacity of a shard with its first counter: 128 to 360 bytes.
 func (sh *shard) smallest() int { return 8 + sh.stripe.index%8 }
 
-// home is the number of the slot where hash would best be. The low byte is not in the slot, so it has no say in it.
+// home returns the number of the slot where hash would best be. The low byte is not in the slot, so it has no say in it.
 func (sh *shard) home(hash uint64) int {
 	n, _ := bits.Mul64(hash&^lowByte, uint64(sh.capacity))
 	return int(n)
 }
 
-// after is the number of the slot after slot number n.
+// after returns the number of the slot after slot number n.
 func (sh *shard) after(n int) int {
 	if n++; n < sh.capacity {
 		return n
@@ -52,7 +53,7 @@ func (sh *shard) after(n int) int {
 	return 0
 }
 
-// before is the number of the slot before slot number n.
+// before returns the number of the slot before slot number n.
 func (sh *shard) before(n int) int {
 	if n > 0 {
 		return n - 1
@@ -60,7 +61,7 @@ func (sh *shard) before(n int) int {
 	return sh.capacity - 1
 }
 
-// distance is how many slots after slot number from comes slot number to.
+// distance returns how many slots after slot number from comes slot number to.
 func (sh *shard) distance(from, to int) int {
 	if from <= to {
 		return to - from
@@ -68,7 +69,7 @@ func (sh *shard) distance(from, to int) int {
 	return to - from + sh.capacity
 }
 
-// slot is the words of slot number n.
+// slot returns the words of slot number n.
 func (sh *shard) slot(n int) []uint64 {
 	at := n * sh.table.stride
 	return sh.slots[at : at+sh.table.stride]
@@ -97,7 +98,7 @@ func (sh *shard) find(hash uint64) (n int, found bool) {
 // insert returns the number of a free slot for hash, which must not be in the shard yet. The caller fills it.
 func (sh *shard) insert(hash uint64) (n int) {
 	if sh.full() {
-		sh.makeSpace()
+		sh.grow()
 	}
 	sh.used++
 	return sh.free(hash)
@@ -111,10 +112,14 @@ func (sh *shard) free(hash uint64) (n int) {
 
 // remove forgets the counter in slot number n.
 func (sh *shard) remove(n int) {
-	sh.table.budget.give(sh.release(n))
+	entries := 1
+	if sh.table.algorithm == limiter.SlidingLog {
+		entries = sh.dropLog(n)
+	}
+	sh.table.budget.give(int64(entries))
 	for next := sh.after(n); sh.taken(next); next = sh.after(next) {
-		// Whatever was pushed past its home by the counter that leaves moves up, so that nothing that is
-		// looked for is behind a free slot.
+		// A counter that was pushed past its home by the one that leaves moves up, so that no counter is
+		// behind a free slot on the way from its home.
 		home := sh.home(sh.slot(next)[0])
 		if sh.distance(home, next) >= sh.distance(n, next) {
 			copy(sh.slot(n), sh.slot(next))
@@ -128,9 +133,9 @@ func (sh *shard) remove(n int) {
 // full at 7/8: linear probing then looks at 4 to 5 slots for a key that is there.
 func (sh *shard) full() bool { return 8*sh.used >= 7*sh.capacity }
 
-// makeSpace sweeps if that may help, and else doubles.
-func (sh *shard) makeSpace() {
-	if now := sh.stripe.latest; sh.over <= now {
+// grow sweeps if that may help, and else doubles.
+func (sh *shard) grow() {
+	if now := sh.stripe.latest; sh.idleAt <= now {
 		sh.sweep(now, false)
 	}
 	// A sweep that frees little is followed by many more, so it does not spare the doubling.
@@ -141,7 +146,7 @@ func (sh *shard) makeSpace() {
 
 func (sh *shard) resize(capacity int) {
 	old, stride := sh.slots, sh.table.stride
-	sh.capacity, sh.probe = capacity, 0
+	sh.capacity, sh.evictNext = capacity, 0
 	if capacity == 0 {
 		sh.slots = nil
 		return

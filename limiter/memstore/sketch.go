@@ -7,7 +7,7 @@ import (
 	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
-// sketch counts the newcomers of one shard for whom there is no room: a count-min sketch with conservative updates,
+// sketch counts the newcomers of one shard that find no slot: a count-min sketch with conservative updates,
 // for the current window and the one before. It may count too much, never too little. It forgets what it holds when
 // two windows have passed.
 //
@@ -28,13 +28,13 @@ const (
 	sketchCells = 1 << sketchBits
 )
 
-// cell is where hash is counted in a row: of its bits, those between the stripe's and the slot's.
+// cell returns where hash is counted in a row: of its bits, those between the stripe's and the slot's.
 func cell(hash uint64, row int) uint64 {
 	return hash >> (20 + sketchBits*row) % sketchCells
 }
 
-// turn moves on to the window of that number.
-func (k *sketch) turn(number int64) {
+// advance moves on to the window of that number.
+func (k *sketch) advance(number int64) {
 	switch {
 	case number == k.number:
 		return
@@ -47,10 +47,10 @@ func (k *sketch) turn(number int64) {
 	k.number = number
 }
 
-// end is when everything has left the sketch.
+// end returns when everything has left the sketch.
 func (k *sketch) end(window int64) int64 { return (k.number + 2) * window }
 
-// counts is at least what was counted for hash.
+// counts returns at least what was counted for hash.
 func (k *sketch) counts(hash uint64) (current, previous int64) {
 	current, previous = math.MaxInt64, math.MaxInt64
 	for row := range sketchRows {
@@ -71,13 +71,13 @@ func (k *sketch) add(hash uint64, units int64) {
 	}
 }
 
-// loadCrowded is what a counter holds that is in no slot.
-func (sh *shard) loadCrowded(u *algorithm.Usage, l *limiter.Limit, hash uint64, now int64, r *logReader) {
+// loadOverflow loads what a counter holds that is in no slot.
+func (sh *shard) loadOverflow(u *algorithm.Usage, l *limiter.Limit, hash uint64, now int64, r *logReader) {
 	var number, current, previous int64
-	if sh.crowd != nil {
+	if sh.overflow != nil {
 		number = now / sh.table.window
-		sh.crowd.turn(number)
-		current, previous = sh.crowd.counts(hash)
+		sh.overflow.advance(number)
+		current, previous = sh.overflow.counts(hash)
 	}
 	units := min(current+previous, limiter.MaxCount)
 	switch sh.table.algorithm {
@@ -101,18 +101,18 @@ func (sh *shard) loadCrowded(u *algorithm.Usage, l *limiter.Limit, hash uint64, 
 // maxDebt is the largest debt of a bucket.
 const maxDebt = 1<<53 - 1
 
-// addToCrowd counts what a batch spent of a counter for which there is no room. What it gave back stays: the sketch
-// cannot tell whose units it holds.
-func (sh *shard) addToCrowd(hash uint64, u *algorithm.Usage) {
+// addOverflow counts what a batch spent of a counter that has no slot. What it gave back stays: the sketch does not know
+// whose units it holds.
+func (sh *shard) addOverflow(hash uint64, u *algorithm.Usage) {
 	if u.Spent == 0 {
 		return
 	}
 	number := u.At / sh.table.window
-	if sh.crowd == nil {
-		sh.crowd = &sketch{number: number}
+	if sh.overflow == nil {
+		sh.overflow = &sketch{number: number}
 	}
-	sh.crowd.turn(number)
-	sh.crowd.add(hash, u.Spent)
-	sh.settles(sh.crowd.end(sh.table.window))
-	sh.stripe.store.crowded.Add(1)
+	sh.overflow.advance(number)
+	sh.overflow.add(hash, u.Spent)
+	sh.noteIdle(sh.overflow.end(sh.table.window))
+	sh.stripe.store.overflowed.Add(1)
 }

@@ -1,58 +1,197 @@
 package memstore
 
 import (
-	"math/bits"
+	"time"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
+	"github.com/httplimit/httplimit/limiter/internal/arith"
 )
 
 // The words of a slot. In each the upper 56 bits of the first word are those of the hash; the lower 8 bits of a hash
-// are its stripe's.
+// are its stripe's. Times are Unix milliseconds, for 500 years.
 //
-//	SlidingWindow, FixedWindow   hash 56, window number mod 256 8 | previous 30, current 30, level 4
-//	TokenBucket                  hash 56, level 8                 | debt 64    | at 48, refill 16
-//	SlidingLog                   hash 56, level 8                 | head 32, tail 32 | units 32, entries 32
+//	SlidingWindow, FixedWindow   hash 56, window number mod 256 8 | previous 30, current 30, usage class 4
+//	TokenBucket                  hash 56, usage class 8 | debt 54, requests (high) 10 | time 44, requests (low) 20
+//	SlidingLog                   hash 56, usage class 8 | head 32, tail 32 | units 32, entries 32
 //
 // A second word of 0 is a free slot: a counter that holds nothing is not kept.
 const (
 	lowByte  = 1<<8 - 1
 	countMax = limiter.MaxCount // 30 bits
+	lowBits  = 20               // of requests
 )
 
-func sameHash(word, hash uint64) bool { return word^hash <= lowByte }
-
-func withLow(hash uint64, low uint8) uint64 { return hash&^lowByte | uint64(low) }
+// slotWords returns how many words a slot has.
+func slotWords(a limiter.Algorithm) int {
+	if windowed(a) {
+		return 2
+	}
+	return 3
+}
 
 func windowed(a limiter.Algorithm) bool {
 	return a == limiter.SlidingWindow || a == limiter.FixedWindow
 }
 
-func packCounts(previous, current int64, level uint8) uint64 {
-	return uint64(previous)<<34 | uint64(current)<<4 | uint64(level)
+func sameHash(word, hash uint64) bool { return word^hash <= lowByte }
+
+func withLow(hash uint64, low uint8) uint64 { return hash&^lowByte | uint64(low) }
+
+func packCounts(previous, current int64, class uint8) uint64 {
+	return uint64(previous)<<34 | uint64(current)<<4 | uint64(class)
 }
 
-func unpackCounts(word uint64) (previous, current int64, level uint8) {
+func unpackCounts(word uint64) (previous, current int64, class uint8) {
 	return int64(word >> 34), int64(word >> 4 & countMax), uint8(word & 0xf)
 }
 
-// packRefill keeps at (Unix milliseconds) exactly and refill (milliseconds) rounded up.
-func packRefill(at, refill int64) uint64 { return uint64(at)<<16 | uint64(ceilFloat16(refill)) }
+// bucketSlot is the slot of a TokenBucket: its debt at a moment, and the rate at which it refilled then.
+type bucketSlot []uint64
 
-func unpackRefill(word uint64) (at, refill int64) {
-	return int64(word >> 16), fromFloat16(uint16(word))
+func (s bucketSlot) debt() int64 { return int64(s[1] >> 10) }
+func (s bucketSlot) at() int64   { return int64(s[2] >> lowBits) }
+func (s bucketSlot) requests() int64 {
+	return int64(s[1]&(1<<10-1)<<lowBits | s[2]&(1<<lowBits-1))
+}
+func (s bucketSlot) set(debt, at, requests int64) {
+	s[1] = uint64(debt)<<10 | uint64(requests)>>lowBits
+	s[2] = uint64(at)<<lowBits | uint64(requests)&(1<<lowBits-1)
 }
 
-// ceilFloat16 is the least number not below n that has 10 significant bits, as 6 bits of exponent and 10 of mantissa:
-// exact to 1023, 0.2 % too large at most. n is at least 0 and below 2^62.
-func ceilFloat16(n int64) uint16 {
-	const mantissa = 10
-	exponent := max(0, bits.Len64(uint64(n))-mantissa)
-	m := (n + 1<<exponent - 1) >> exponent
-	if m == 1<<mantissa {
-		m >>= 1
-		exponent++
+// refill returns how long the bucket takes to be full again after at.
+func (s bucketSlot) refill() int64 { return arith.CeilDiv(s.debt(), max(1, s.requests())) }
+
+// logSlot is the slot of a SlidingLog: the ends of its list, the units in it, and how many entries they are.
+type logSlot []uint64
+
+func (s logSlot) head() uint32 { return uint32(s[1] >> 32) }
+func (s logSlot) tail() uint32 { return uint32(s[1]) }
+func (s logSlot) units() int64 { return int64(s[2] >> 32) }
+func (s logSlot) entries() int { return int(uint32(s[2])) }
+func (s logSlot) set(head, tail uint32, units int64, entries int) {
+	s[1] = uint64(head)<<32 | uint64(tail)
+	s[2] = uint64(units)<<32 | uint64(entries)
+}
+
+// load puts into u, which is zero, what the counter of hash holds now: in slot number n or, if it was not found, in
+// the sketch or nowhere.
+func (sh *shard) load(u *algorithm.Usage, l *limiter.Limit, hash uint64, n int, found bool, now int64, r *logReader) {
+	if !found {
+		sh.loadOverflow(u, l, hash, now, r)
+		return
 	}
-	return uint16(exponent)<<mantissa | uint16(m)
+	switch words := sh.slot(n); sh.table.algorithm {
+	case limiter.TokenBucket:
+		u.LoadBucket(l, now, bucketSlot(words).at(), bucketSlot(words).debt())
+	case limiter.SlidingLog:
+		sh.loadLog(u, n, now, r)
+	default:
+		previous, current, _ := unpackCounts(words[1])
+		u.LoadWindow(l, now, sh.windowOf(words[0], now), current, previous)
+	}
 }
 
-func fromFloat16(f uint16) int64 { return int64(f&(1<<10-1)) << (f >> 10) }
+// save writes down what a batch left in u, whose counter was found in slot number n or not at all. c is the last
+// charge that changed it.
+func (sh *shard) save(hash uint64, n int, found bool, u *algorithm.Usage, c *limiter.Charge) {
+	switch {
+	case u.Spent+u.Current+u.Previous+u.Debt == 0:
+		if found {
+			sh.remove(n)
+		}
+		return
+	case sh.table.algorithm == limiter.SlidingLog:
+		n, found = sh.saveLog(hash, n, found, u)
+	case !found && u.Spent > 0 && sh.makeSpace(u.At):
+		n, found = sh.insert(hash), true
+	}
+	if !found {
+		sh.addOverflow(hash, u)
+		return
+	}
+	switch words := sh.slot(n); sh.table.algorithm {
+	case limiter.TokenBucket:
+		words[0] = withLow(hash, usageClass(c))
+		bucketSlot(words).set(u.DebtAfter(c.Limit), u.At, c.Limit.Requests)
+	case limiter.SlidingLog:
+		words[0] = withLow(hash, usageClass(c))
+	default:
+		words[0] = withLow(hash, uint8(u.Number))
+		words[1] = packCounts(u.Previous, u.Current+u.Spent, usageClass(c))
+	}
+	sh.noteIdle(u.At + int64(c.ResetAfter/time.Millisecond))
+}
+
+// window returns the number of the window of now. It is remembered: with 100,000 keys a division costs a twelfth of
+// the decision.
+func (sh *shard) window(now int64) int64 {
+	if elapsed := now - sh.number*sh.table.window; elapsed < 0 || elapsed >= sh.table.window {
+		sh.number = now / sh.table.window
+	}
+	return sh.number
+}
+
+// windowOf returns the number of the window whose tag is in the first word of a slot.
+func (sh *shard) windowOf(word uint64, now int64) int64 {
+	number := sh.window(now)
+	return number - int64(uint8(number)-uint8(word))
+}
+
+// idleTime returns when the counter in slot number n no longer weighs on any decision: its share rounds to nothing, its
+// bucket is full. A log has something to give sooner, when its first entry leaves.
+func (sh *shard) idleTime(n int, now int64) int64 {
+	w := sh.table.window
+	switch words := sh.slot(n); sh.table.algorithm {
+	case limiter.SlidingWindow:
+		previous, current, _ := unpackCounts(words[1])
+		if current > 0 {
+			previous = current
+		}
+		return sh.endTime(n, now) - (w-1)/previous
+	case limiter.SlidingLog:
+		return sh.log.entry(logSlot(words).head()).time() + w
+	default:
+		return sh.endTime(n, now)
+	}
+}
+
+// endTime returns when nothing is left of the counter in slot number n, not even what a State would show.
+func (sh *shard) endTime(n int, now int64) int64 {
+	w := sh.table.window
+	switch words := sh.slot(n); sh.table.algorithm {
+	case limiter.TokenBucket:
+		return bucketSlot(words).at() + bucketSlot(words).refill()
+	case limiter.SlidingLog:
+		return sh.log.entry(logSlot(words).tail()).time() + w
+	case limiter.FixedWindow:
+		return (sh.windowOf(words[0], now) + 1) * w
+	default:
+		end := (sh.windowOf(words[0], now) + 1) * w
+		if _, current, _ := unpackCounts(words[1]); current > 0 {
+			end += w
+		}
+		return end
+	}
+}
+
+// share returns how much of its limit the counter in slot number n has in use, and whether it is at its limit.
+func (sh *shard) share(n int, now int64) (share float64, limited bool) {
+	left := sh.endTime(n, now) - now
+	if left <= 0 {
+		return 0, false
+	}
+	w := sh.table.window
+	switch words := sh.slot(n); sh.table.algorithm {
+	case limiter.TokenBucket:
+		return classShare(uint8(words[0]), left, bucketSlot(words).refill())
+	case limiter.SlidingLog:
+		return classShare(uint8(words[0]), w, w) // leaves entry by entry, so nothing is known before its end
+	case limiter.FixedWindow:
+		_, _, class := unpackCounts(words[1])
+		return classShare(class, w, w)
+	default:
+		_, _, class := unpackCounts(words[1])
+		return classShare(class, min(left, w), w)
+	}
+}

@@ -13,36 +13,37 @@ func FuzzStateWords(f *testing.F) {
 	f.Add(int64(1_800_000_000_000), int64(1<<52), uint8(3), uint64(0))
 	f.Fuzz(func(t *testing.T, a, b int64, low uint8, hash uint64) {
 		checkCounts(t, a&countMax, b&countMax, low&0xf)
-		checkRefill(t, a&(1<<48-1), b&(1<<60-1))
-		checkEntry(t, a&(1<<44-1), b&mostUnits)
+		checkBucket(t, a&(1<<53-1), b&(1<<44-1), int64(hash)&countMax)
+		checkEntry(t, a&(1<<44-1), b&countMax)
 		checkLogSlot(t, uint32(a), uint32(b), b&countMax, int(a&math.MaxInt32))
 		if word := withLow(hash, low); !sameHash(word, hash) || uint8(word) != low || sameHash(word, hash^1<<8) {
-			t.Errorf("withLow(%x, %d): got %x, which does not tell them", hash, low, word)
+			t.Errorf("withLow(%x, %d): got %x, which is not both of them", hash, low, word)
 		}
 	})
 }
 
-func checkCounts(t *testing.T, previous, current int64, level uint8) {
-	p, c, l := unpackCounts(packCounts(previous, current, level))
-	if p != previous || c != current || l != level {
-		t.Errorf("counts: got %d, %d, %d, want %d, %d, %d", p, c, l, previous, current, level)
+func checkCounts(t *testing.T, previous, current int64, class uint8) {
+	p, c, k := unpackCounts(packCounts(previous, current, class))
+	if p != previous || c != current || k != class {
+		t.Errorf("counts: got %d, %d, %d, want %d, %d, %d", p, c, k, previous, current, class)
 	}
 }
 
-// checkRefill: the refill may be rounded up, by less than 1 in 500, and never down.
-func checkRefill(t *testing.T, at, refill int64) {
-	a, r := unpackRefill(packRefill(at, refill))
-	if a != at || r < refill || r-refill > refill/500 {
-		t.Errorf("refill: got %d at %d, want %d at %d", r, a, refill, at)
+func checkBucket(t *testing.T, debt, at, requests int64) {
+	s := bucketSlot(make([]uint64, 3))
+	s.set(debt, at, requests)
+	if s.debt() != debt || s.at() != at || s.requests() != requests {
+		t.Errorf("bucket: got %d, %d, %d, want %d, %d, %d", s.debt(), s.at(), s.requests(), debt, at, requests)
 	}
 }
 
 func checkEntry(t *testing.T, time, units int64) {
-	var a arena
+	var a logArena
 	first := a.add(0, time, units)
 	second := a.add(first, time, 1)
-	if a.time(first) != time || a.units(first) != units || a.next(first) != second || a.previous(second) != first {
-		t.Errorf("entry: got %d units at %d, want %d at %d, linked", a.units(first), a.time(first), units, time)
+	f, s := a.entry(first), a.entry(second)
+	if f.time() != time || f.units() != units || f.next() != second || s.previous() != first {
+		t.Errorf("entry: got %d units at %d, want %d at %d, linked", f.units(), f.time(), units, time)
 	}
 }
 

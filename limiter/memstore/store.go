@@ -6,20 +6,21 @@
 // [Config].MaxKeys bounds what a Store holds, over all limits together. A counter costs a slot of 16 bytes
 // (SlidingWindow and FixedWindow) or 24 (TokenBucket and SlidingLog) in hash tables that are between 7/32 and 7/8
 // full, so 18 to 74 bytes, 27 as a rule (28 to 110, 40 as a rule); each moment at which a SlidingLog admitted
-// something costs 16 bytes more. A full store may have sketches (see below) of 1 KiB for each of its stripes, 256 or one
-// for 4,096 keys, and each Algorithm and Window. None of it holds pointers, so the garbage collector does not look at it. Keys are
-// kept as 64-bit hashes under a secret of the process: a client cannot construct two keys that share a counter, and
-// a million keys share one by chance once in tens of millions of processes.
+// something costs 16 bytes more. A full store may have sketches (see below) of 1 KiB for each of its stripes, 256 or
+// one for 4,096 keys, and each Algorithm and Window. None of it holds pointers, so the garbage collector does not look
+// at it. Keys are kept as 64-bit hashes under a secret of the process: a client cannot construct two keys that share a
+// counter, and a million keys share one by chance once in tens of millions of processes.
 //
 // What has expired is swept away by later operations, a small part of the store at a time, and the memory is given
 // back.
 //
 // # When the store is full
 //
-// Below MaxKeys no counter is forgotten while it still matters. At MaxKeys the expired ones leave first; then, of a
-// few looked at, the counter that has used the smallest part of its limit; never one that is at its limit. Where all
-// of those are, the newcomer is counted in a small sketch, which may count too much but never too little. So a flood
-// of new keys frees nobody, however it is made; it may lead to newcomers being refused early. [Store.Stats] tells.
+// Below nine tenths of MaxKeys no counter is forgotten while it still matters. At MaxKeys the expired ones leave first;
+// then, of a few looked at, the counter that has used the smallest part of its limit; never one that is at its limit.
+// Where all of those are, the newcomer is counted in a small sketch, which may count too much but never too little. So
+// a flood of new keys frees nobody, however it is made; it may lead to newcomers being refused early. [Store.Stats]
+// shows it.
 package memstore
 
 import (
@@ -29,6 +30,7 @@ import (
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/httplimit/httplimit/limiter"
 )
@@ -45,17 +47,20 @@ const defaultMaxKeys = 1 << 20
 
 // Store is a [limiter.Store] in memory. Make one with [New]; it is safe for concurrent use.
 type Store struct {
-	clock    clock
-	seeds    [2]maphash.Seed // of scopes and of keys
-	stripes  []stripe        // a power of two of them
-	tables   atomic.Pointer[[]*table]
-	makeable sync.Mutex // held while tables are made or dropped
-	dropAt   int64      // when tables may be dropped next; under makeable
-	budget   budget
-	horizon  horizon
-	batches  sync.Pool // of *batch
-	evicted  atomic.Int64
-	crowded  atomic.Int64
+	clock   clock
+	seeds   [2]maphash.Seed // of scopes and of keys
+	stripes []stripe        // a power of two of them
+	tables  atomic.Pointer[[]*table]
+	making  sync.Mutex // held while tables are made or dropped
+	dropAt  int64      // when tables may be dropped next; under making
+	batches sync.Pool  // of *batch
+
+	// All below changes only where counters come and go.
+	budget     budget
+	hand       atomic.Uint64 // the stripe that was last looked at for idle counters
+	credit     atomic.Int64  // slots that newcomers may still have swept
+	evicted    atomic.Int64
+	overflowed atomic.Int64
 }
 
 // New makes an empty Store. It takes its memory as keys arrive.
@@ -73,9 +78,11 @@ func New(cfg Config) (*Store, error) {
 	s.clock.start()
 	s.tables.Store(new([]*table))
 	s.budget.most = int64(cfg.MaxKeys)
-	s.horizon.init(len(s.stripes))
+	s.credit.Store(mostCredit)
 	for i := range s.stripes {
-		s.stripes[i].store, s.stripes[i].index = s, i
+		st := &s.stripes[i]
+		st.store, st.index = s, i
+		st.idleAt.Store(never)
 	}
 	s.batches.New = func() any { return new(batch) }
 	return s, nil
@@ -97,7 +104,7 @@ func (s *Store) Reset(ctx context.Context, charges []limiter.Charge) error {
 			faults = append(faults, err)
 			continue
 		}
-		t := s.findTable(c.Limit)
+		t := s.findTable(&c.Limit)
 		if t == nil {
 			continue
 		}
@@ -115,18 +122,37 @@ func (s *Store) Reset(ctx context.Context, charges []limiter.Charge) error {
 	return errors.Join(faults...)
 }
 
-// Stats tells how full a [Store] is and what it did about it.
+// Stats is how full a [Store] is and what it did about it.
 type Stats struct {
 	// Keys is how much of MaxKeys is in use, expired counters that were not swept yet included.
 	Keys int64
-	// Evicted is how many live counters were forgotten to make room, each below its limit.
+	// Evicted is how many counters were forgotten to make space, each below its limit.
 	Evicted int64
-	// Crowded is how many charges were counted in the sketch, for lack of a counter that could be forgotten.
-	Crowded int64
+	// Overflowed is how many charges were counted in the sketch, for lack of a counter that could be forgotten.
+	Overflowed int64
 }
 
-// Stats returns the figures of this moment. If Evicted or Crowded grow, MaxKeys is too small for the traffic or the
+// Stats returns the figures of this moment. If Evicted or Overflowed grow, MaxKeys is too small for the traffic or the
 // traffic is a flood.
 func (s *Store) Stats() Stats {
-	return Stats{Keys: s.budget.held(), Evicted: s.evicted.Load(), Crowded: s.crowded.Load()}
+	return Stats{Keys: s.budget.held(), Evicted: s.evicted.Load(), Overflowed: s.overflowed.Load()}
+}
+
+// clock is wall time in milliseconds without steps: the wall is read once, then the monotonic clock counts on from
+// there.
+type clock struct {
+	started time.Time
+	// wall is what the wall clock showed at started, in nanoseconds since the Unix epoch. Atomic because tests
+	// move it.
+	wall atomic.Int64
+}
+
+func (c *clock) start() {
+	c.started = time.Now()
+	c.wall.Store(max(0, c.started.UnixNano()))
+}
+
+// now returns milliseconds since the Unix epoch.
+func (c *clock) now() int64 {
+	return (c.wall.Load() + int64(time.Since(c.started))) / int64(time.Millisecond)
 }

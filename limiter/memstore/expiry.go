@@ -1,0 +1,175 @@
+package memstore
+
+import "github.com/httplimit/httplimit/limiter"
+
+// A counter is idle once it no longer weighs on any decision, and ended once nothing is left of it, not even what a
+// State would show. Ended counters leave when their shard is swept, by whichever operation finds that this is due. A
+// sweep goes through one shard, some 4,096 keys, in about 20 microseconds, so it needs no state of its own; going on a
+// few slots at a time would need a cursor that survives growth and removals.
+//
+// Only a full store looks for idle counters, in the stripes that it comes to next. Each stripe knows the earliest time
+// at which it may have one; the store as a whole keeps no such time.
+
+const (
+	// sweepEvery is the least time between two sweeps of a shard by operations that need no space, in
+	// milliseconds: at most about 2 % of one core for a full store of a million keys.
+	sweepEvery = 1000
+	// stripesAhead is in how many stripes a newcomer to a full store looks for idle counters. Stripes hold 16
+	// counters or more when the store is full: if a tenth of all is idle, one in 300,000 looks finds none.
+	stripesAhead = 8
+	// mostCredit bounds what one newcomer may sweep, in slots: about one millisecond.
+	mostCredit = 1 << 18
+	// creditEach is how many slots each newcomer to a full store may sweep on average. Where sweeps cost more,
+	// because fewer than one counter in 50 is idle, newcomers take the place of live counters instead.
+	creditEach = 64
+	// Window numbers are stored modulo 256. A shard that was not swept for half of that is swept before use, so
+	// that two windows never look the same.
+	tagWindows = 256
+)
+
+// sweepNext sweeps the next stripe that may hold idle counters, and reports whether there was one. The caller holds
+// the lock of its own stripe. Stripes that are locked are passed over, so there is nothing to wait for.
+func (s *Store) sweepNext(own *stripe, now int64) bool {
+	if s.credit.Load() < mostCredit {
+		s.credit.Add(creditEach)
+	}
+	if s.credit.Load() <= 0 {
+		return false
+	}
+	for range stripesAhead {
+		st := &s.stripes[s.hand.Add(1)&uint64(len(s.stripes)-1)]
+		if st.idleAt.Load() > now || st != own && !st.mu.TryLock() {
+			continue
+		}
+		s.credit.Add(-int64(st.sweepIdle(now)))
+		if st != own {
+			st.mu.Unlock()
+		}
+		return true
+	}
+	return false
+}
+
+// sweepIdle removes the idle counters of a stripe, and returns how many slots it looked at, at least 1.
+func (st *stripe) sweepIdle(now int64) (slots int) {
+	now = st.advance(now)
+	for i := range st.shards {
+		if sh := &st.shards[i]; sh.table != nil && sh.idleAt <= now {
+			slots += sh.capacity
+			sh.sweep(now, true)
+		}
+	}
+	return slots + 1
+}
+
+// noteIdle notes that a counter will be idle at that time.
+func (sh *shard) noteIdle(at int64) {
+	if at >= sh.idleAt {
+		return
+	}
+	sh.idleAt = at
+	sh.sweepAt = min(sh.sweepAt, max(at, sh.swept+sweepEvery))
+	if st := sh.stripe; at < st.idleAt.Load() {
+		st.idleAt.Store(at)
+	}
+}
+
+// sweep removes what has ended and, if the store is full, the idle counters too; it finds out when to sweep next, and
+// gives memory back.
+func (sh *shard) sweep(now int64, full bool) {
+	if sh.tagsWrapped(now) {
+		sh.clear()
+	}
+	idleAt, endsAt := int64(never), int64(never)
+	if sh.used > 0 {
+		idleAt, endsAt = sh.sweepSlots(now, full)
+	}
+	if sh.overflow != nil {
+		if end := sh.overflow.end(sh.table.window); end <= now {
+			sh.overflow = nil
+		} else {
+			idleAt, endsAt = min(idleAt, end), min(endsAt, end)
+		}
+	}
+	sh.shrink()
+	sh.compactLogs()
+	sh.plan(now, idleAt, endsAt)
+}
+
+// plan sets when a shard that was just swept is to be swept next: when something ends, not too often, and in time for
+// its tags.
+func (sh *shard) plan(now, idleAt, endsAt int64) {
+	sh.swept, sh.idleAt, sh.sweepAt = now, idleAt, max(endsAt, now+sweepEvery)
+	if w := sh.table.window; windowed(sh.table.algorithm) {
+		sh.sweepAt = min(sh.sweepAt, (now/w+tagWindows/2)*w)
+	}
+	st, earliest := sh.stripe, int64(never)
+	for i := range st.shards {
+		if st.shards[i].table != nil {
+			earliest = min(earliest, st.shards[i].idleAt)
+		}
+	}
+	st.idleAt.Store(earliest)
+}
+
+// sweepSlots returns when the first of the counters that it leaves will be idle, and when the first will have ended. It
+// goes backwards, from a free slot round to it again: so a removal moves only counters that have been looked at, and
+// a run of expired ones leaves without moving anything.
+func (sh *shard) sweepSlots(now int64, full bool) (idleAt, endsAt int64) {
+	idleAt, endsAt = never, never
+	start := 0
+	for sh.taken(start) {
+		start++
+	}
+	for n := sh.before(start); n != start; n = sh.before(n) {
+		if !sh.taken(n) || sh.table.algorithm == limiter.SlidingLog && !sh.trim(n, now) {
+			continue
+		}
+		idle, end := sh.idleTime(n, now), sh.endTime(n, now)
+		if end <= now || full && idle <= now {
+			sh.remove(n)
+		} else {
+			idleAt, endsAt = min(idleAt, idle), min(endsAt, end)
+		}
+	}
+	return idleAt, endsAt
+}
+
+// tagsWrapped reports whether so much time has passed since the last sweep that tags no longer tell windows apart.
+// Then everything has ended: what came into the shard more than 128 windows after the last sweep would have had it
+// swept.
+func (sh *shard) tagsWrapped(now int64) bool {
+	w := sh.table.window
+	return windowed(sh.table.algorithm) && now/w-sh.swept/w > tagWindows-4
+}
+
+// clear removes all counters of a table without logs.
+func (sh *shard) clear() {
+	sh.table.budget.give(int64(sh.used))
+	sh.slots, sh.capacity, sh.used = nil, 0, 0
+}
+
+// shrink halves the shard while it is less than 7/32 full, which is half of how full it is after doubling, so that
+// it does not swing.
+func (sh *shard) shrink() {
+	if sh.used == 0 {
+		sh.resize(0)
+		return
+	}
+	capacity := sh.capacity
+	for capacity > sh.smallest() && 32*sh.used < 7*capacity {
+		capacity /= 2
+	}
+	if capacity != sh.capacity {
+		sh.resize(capacity)
+	}
+}
+
+// holdsNothing reports whether the shard, swept now, holds nothing.
+func (sh *shard) holdsNothing(now int64) bool {
+	if sh.table == nil {
+		return true
+	}
+	sh.sweep(now, false)
+	return sh.used == 0 && sh.overflow == nil
+}
