@@ -36,17 +36,20 @@ func (s *Store) sweepNext(own *stripe, now int64) bool {
 	if s.credit.Load() <= 0 {
 		return false
 	}
-	for range stripesAhead {
-		st := &s.stripes[s.hand.Add(1)&uint64(len(s.stripes)-1)]
+	from := s.hand.Load()
+	for i := range uint64(stripesAhead) {
+		st := &s.stripes[(from+i)&uint64(len(s.stripes)-1)]
 		if st.idleAt.Load() > now || st != own && !st.mu.TryLock() {
 			continue
 		}
+		s.hand.Store(from + i + 1)
 		s.credit.Add(-int64(st.sweepIdle(now)))
 		if st != own {
 			st.mu.Unlock()
 		}
 		return true
 	}
+	s.hand.Store(from + stripesAhead)
 	return false
 }
 
@@ -78,7 +81,8 @@ func (sh *shard) noteIdle(at int64) {
 // gives memory back.
 func (sh *shard) sweep(now int64, full bool) {
 	if sh.tagsWrapped(now) {
-		sh.clear()
+		sh.table.budget.give(int64(sh.used)) // windowed: a slot each
+		sh.slots, sh.used = nil, 0
 	}
 	idleAt, endsAt := int64(never), int64(never)
 	if sh.used > 0 {
@@ -121,11 +125,15 @@ func (sh *shard) sweepSlots(now int64, full bool) (idleAt, endsAt int64) {
 	for sh.taken(start) {
 		start++
 	}
-	for n := sh.before(start); n != start; n = sh.before(n) {
+	for seen := 1; seen < sh.capacity; seen++ {
+		n := start - seen
+		if n < 0 {
+			n += sh.capacity
+		}
 		if !sh.taken(n) || sh.table.algorithm == limiter.SlidingLog && !sh.trim(n, now) {
 			continue
 		}
-		idle, end := sh.idleTime(n, now), sh.endTime(n, now)
+		idle, end := sh.expires(n, now)
 		if end <= now || full && idle <= now {
 			sh.remove(n)
 		} else {
@@ -143,22 +151,15 @@ func (sh *shard) tagsWrapped(now int64) bool {
 	return windowed(sh.table.algorithm) && now/w-sh.swept/w > tagWindows-4
 }
 
-// clear removes all counters of a table without logs.
-func (sh *shard) clear() {
-	sh.table.budget.give(int64(sh.used))
-	sh.slots, sh.capacity, sh.used = nil, 0, 0
-}
-
 // shrink halves the shard while it is less than 7/32 full, which is half of how full it is after doubling, so that
 // it does not swing.
 func (sh *shard) shrink() {
-	if sh.used == 0 {
-		sh.resize(0)
-		return
-	}
 	capacity := sh.capacity
 	for capacity > sh.smallest() && 32*sh.used < 7*capacity {
 		capacity /= 2
+	}
+	if sh.used == 0 {
+		capacity = 0
 	}
 	if capacity != sh.capacity {
 		sh.resize(capacity)

@@ -139,19 +139,6 @@ func (sh *shard) trim(n int, now int64) bool {
 	return true
 }
 
-// dropLog drops all entries of slot number n, and returns how many they were.
-func (sh *shard) dropLog(n int) int {
-	s := logSlot(sh.slot(n))
-	sh.log.drop(s.head(), s.tail(), s.entries())
-	return s.entries()
-}
-
-func (sh *shard) loadLog(u *algorithm.Usage, n int, now int64, r *logReader) {
-	s := logSlot(sh.slot(n))
-	*r = logReader{arena: &sh.log, head: s.head(), tail: s.tail(), units: s.units()}
-	u.LoadLog(now, s.units(), sh.log.entry(s.tail()).time(), r)
-}
-
 // saveLog writes u to the log of hash, which is in slot number n if it was found, and returns where it is now. It
 // reports false if there is no space for it.
 func (sh *shard) saveLog(hash uint64, n int, found bool, u *algorithm.Usage) (at int, ok bool) {

@@ -19,19 +19,17 @@ import (
 type shard struct {
 	table    *table
 	slots    []uint64
-	capacity int // in slots: 0, or the smallest one times a power of two
-	used     int // slots in use
+	capacity int   // in slots: 0, or the smallest one times a power of two
+	number   int64 // of the window that was last asked for
+	sweepAt  int64 // when to sweep next; until here a cache line, all that a fast decision reads
 
-	number  int64 // of the window that was last asked for
-	idleAt  int64 // no counter in here is idle before this time (see idleTime)
-	swept   int64 // when the shard was last swept
-	sweepAt int64 // when to sweep next
-
+	used      int      // slots in use
 	log       logArena // of a SlidingLog
 	overflow  *sketch  // of newcomers without a slot
 	evictNext int      // the slot where to look next for a counter to evict
-
-	stripe *stripe
+	idleAt    int64    // no counter in here is idle before this time (see expires)
+	swept     int64    // when the shard was last swept
+	stripe    *stripe
 }
 
 const never = math.MaxInt64
@@ -53,14 +51,6 @@ func (sh *shard) after(n int) int {
 	return 0
 }
 
-// before returns the number of the slot before slot number n.
-func (sh *shard) before(n int) int {
-	if n > 0 {
-		return n - 1
-	}
-	return sh.capacity - 1
-}
-
 // distance returns how many slots after slot number from comes slot number to.
 func (sh *shard) distance(from, to int) int {
 	if from <= to {
@@ -80,7 +70,7 @@ func (sh *shard) taken(n int) bool { return sh.slots[n*sh.table.stride+1] != 0 }
 
 // find returns the number of the slot that holds hash.
 func (sh *shard) find(hash uint64) (n int, found bool) {
-	if sh.slots == nil {
+	if sh.capacity == 0 {
 		return 0, false
 	}
 	stride := sh.table.stride
@@ -97,7 +87,7 @@ func (sh *shard) find(hash uint64) (n int, found bool) {
 
 // insert returns the number of a free slot for hash, which must not be in the shard yet. The caller fills it.
 func (sh *shard) insert(hash uint64) (n int) {
-	if sh.full() {
+	if 8*sh.used >= 7*sh.capacity { // linear probing then looks at 4 to 5 slots for a key that is there
 		sh.grow()
 	}
 	sh.used++
@@ -114,7 +104,9 @@ func (sh *shard) free(hash uint64) (n int) {
 func (sh *shard) remove(n int) {
 	entries := 1
 	if sh.table.algorithm == limiter.SlidingLog {
-		entries = sh.dropLog(n)
+		s := logSlot(sh.slot(n))
+		entries = s.entries()
+		sh.log.drop(s.head(), s.tail(), entries)
 	}
 	sh.table.budget.give(int64(entries))
 	for next := sh.after(n); sh.taken(next); next = sh.after(next) {
@@ -130,9 +122,6 @@ func (sh *shard) remove(n int) {
 	sh.used--
 }
 
-// full at 7/8: linear probing then looks at 4 to 5 slots for a key that is there.
-func (sh *shard) full() bool { return 8*sh.used >= 7*sh.capacity }
-
 // grow sweeps if that may help, and else doubles.
 func (sh *shard) grow() {
 	if now := sh.stripe.latest; sh.idleAt <= now {
@@ -147,10 +136,6 @@ func (sh *shard) grow() {
 func (sh *shard) resize(capacity int) {
 	old, stride := sh.slots, sh.table.stride
 	sh.capacity, sh.evictNext = capacity, 0
-	if capacity == 0 {
-		sh.slots = nil
-		return
-	}
 	sh.slots = make([]uint64, capacity*stride)
 	for at := 0; at < len(old); at += stride {
 		if old[at+1] != 0 {

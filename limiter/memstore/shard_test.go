@@ -64,7 +64,7 @@ func TestShardAgainstMap(t *testing.T) {
 				sh.remove(n)
 				sh.shrink()
 			}
-			if sh.slots != nil || sh.table.budget.used.Load() != 0 {
+			if len(sh.slots) != 0 || sh.table.budget.used.Load() != 0 {
 				t.Errorf("after all was removed: got %d words and %d of the budget in use, want none", len(sh.slots), sh.table.budget.used.Load())
 			}
 		})
@@ -141,15 +141,16 @@ func TestIdleTimeMatchesResetAfter(t *testing.T) {
 				if !found {
 					t.Fatalf("%v: the counter is gone", l)
 				}
-				got, want := sh.idleTime(n, now), now+reset
+				got, end := sh.expires(n, now)
 				if algorithm == limiter.SlidingLog {
-					got = sh.endTime(n, now)
+					got = end
 				}
+				want := now + reset
 				if got != want {
 					t.Fatalf("%v: idle in %d ms, want %d", l, got-now, want-now)
 				}
-				if ends := sh.endTime(n, now); ends < got {
-					t.Fatalf("%v: ends %d ms before it is idle", l, got-ends)
+				if end < got {
+					t.Fatalf("%v: ends %d ms before it is idle", l, got-end)
 				}
 			}
 		})
@@ -182,7 +183,7 @@ func TestCompactKeepsLogs(t *testing.T) {
 			t.Fatalf("log %d is gone", i)
 		}
 		var u algorithm.Usage
-		sh.loadLog(&u, n, now, &sh.stripe.log)
+		sh.load(&u, &l, i<<56|testHash>>8, n, true, now, &sh.stripe.log)
 		// 7, 8, 9, 10 units of 6 to 9 ms after the beginning, then 7.
 		for nth, want := range map[int64]int64{1: 6, 7: 6, 8: 7, 15: 7, 16: 8, 25: 9, 34: 9, 35: 500, 41: 500} {
 			if got := u.Log.TakenAt(nth) - begun; got != want {

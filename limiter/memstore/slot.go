@@ -85,7 +85,9 @@ func (sh *shard) load(u *algorithm.Usage, l *limiter.Limit, hash uint64, n int, 
 	case limiter.TokenBucket:
 		u.LoadBucket(l, now, bucketSlot(words).at(), bucketSlot(words).debt())
 	case limiter.SlidingLog:
-		sh.loadLog(u, n, now, r)
+		s := logSlot(words)
+		*r = logReader{arena: &sh.log, head: s.head(), tail: s.tail(), units: s.units()}
+		u.LoadLog(now, s.units(), sh.log.entry(s.tail()).time(), r)
 	default:
 		previous, current, _ := unpackCounts(words[1])
 		u.LoadWindow(l, now, sh.windowOf(words[0], now), current, previous)
@@ -138,60 +140,45 @@ func (sh *shard) windowOf(word uint64, now int64) int64 {
 	return number - int64(uint8(number)-uint8(word))
 }
 
-// idleTime returns when the counter in slot number n no longer weighs on any decision: its share rounds to nothing, its
-// bucket is full. A log has something to give sooner, when its first entry leaves.
-func (sh *shard) idleTime(n int, now int64) int64 {
-	w := sh.table.window
-	switch words := sh.slot(n); sh.table.algorithm {
-	case limiter.SlidingWindow:
-		previous, current, _ := unpackCounts(words[1])
-		if current > 0 {
-			previous = current
-		}
-		return sh.endTime(n, now) - (w-1)/previous
-	case limiter.SlidingLog:
-		return sh.log.entry(logSlot(words).head()).time() + w
-	default:
-		return sh.endTime(n, now)
-	}
-}
-
-// endTime returns when nothing is left of the counter in slot number n, not even what a State would show.
-func (sh *shard) endTime(n int, now int64) int64 {
-	w := sh.table.window
-	switch words := sh.slot(n); sh.table.algorithm {
+// expires returns when the counter in slot number n no longer weighs on any decision, and when nothing is left of it, not
+// even what a State would show. For a log the former is when its first entry leaves.
+func (sh *shard) expires(n int, now int64) (idle, end int64) {
+	words, w := sh.slot(n), sh.table.window
+	switch sh.table.algorithm {
 	case limiter.TokenBucket:
-		return bucketSlot(words).at() + bucketSlot(words).refill()
+		end = bucketSlot(words).at() + bucketSlot(words).refill()
+		return end, end
 	case limiter.SlidingLog:
-		return sh.log.entry(logSlot(words).tail()).time() + w
-	case limiter.FixedWindow:
-		return (sh.windowOf(words[0], now) + 1) * w
-	default:
-		end := (sh.windowOf(words[0], now) + 1) * w
-		if _, current, _ := unpackCounts(words[1]); current > 0 {
-			end += w
-		}
-		return end
+		s := logSlot(words)
+		return sh.log.entry(s.head()).time() + w, sh.log.entry(s.tail()).time() + w
 	}
+	end = (sh.windowOf(words[0], now) + 1) * w
+	if sh.table.algorithm == limiter.FixedWindow {
+		return end, end
+	}
+	previous, current, _ := unpackCounts(words[1])
+	if current > 0 {
+		previous, end = current, end+w
+	}
+	return end - (w-1)/previous, end // when its weight rounds to 0
 }
 
 // share returns how much of its limit the counter in slot number n has in use, and whether it is at its limit.
 func (sh *shard) share(n int, now int64) (share float64, limited bool) {
-	left := sh.endTime(n, now) - now
-	if left <= 0 {
+	words, whole := sh.slot(n), sh.table.window
+	class, left := uint8(words[0]), int64(0)
+	if windowed(sh.table.algorithm) {
+		_, _, class = unpackCounts(words[1])
+	}
+	switch _, end := sh.expires(n, now); {
+	case end <= now:
 		return 0, false
-	}
-	w := sh.table.window
-	switch words := sh.slot(n); sh.table.algorithm {
-	case limiter.TokenBucket:
-		return classShare(uint8(words[0]), left, bucketSlot(words).refill())
-	case limiter.SlidingLog:
-		return classShare(uint8(words[0]), w, w) // leaves entry by entry, so nothing is known before its end
-	case limiter.FixedWindow:
-		_, _, class := unpackCounts(words[1])
-		return classShare(class, w, w)
+	case sh.table.algorithm == limiter.TokenBucket:
+		left, whole = end-now, bucketSlot(words).refill()
+	case sh.table.algorithm == limiter.SlidingWindow:
+		left = min(end-now, whole)
 	default:
-		_, _, class := unpackCounts(words[1])
-		return classShare(class, min(left, w), w)
+		left = whole // what a log has in use leaves entry by entry, so nothing is known before its end
 	}
+	return classShare(class, left, whole)
 }

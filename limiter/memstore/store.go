@@ -57,7 +57,7 @@ type Store struct {
 
 	// All below changes only where counters come and go.
 	budget     budget
-	hand       atomic.Uint64 // the stripe that was last looked at for idle counters
+	hand       atomic.Uint64 // the stripe that is looked at next for idle counters
 	credit     atomic.Int64  // slots that newcomers may still have swept
 	evicted    atomic.Int64
 	overflowed atomic.Int64

@@ -40,12 +40,12 @@ func (s *Store) takeOne(c *limiter.Charge) (taken bool, err error) {
 
 // take decides a charge that is alone.
 func (sh *shard) take(hash uint64, now int64, c *limiter.Charge) (taken bool) {
-	if c.Mode == limiter.Enforce && c.Cost > 0 && windowed(sh.table.algorithm) {
-		if taken, ok := sh.takeFast(hash, now, c); ok {
-			return taken
+	n, found := sh.lookUp(hash, now)
+	if found && c.Mode == limiter.Enforce && c.Cost > 0 && windowed(sh.table.algorithm) {
+		if words, number := sh.slot(n), sh.window(now); uint8(words[0]) == uint8(number) {
+			return sh.takeFast(words, number, now, c)
 		}
 	}
-	n, found := sh.lookUp(hash, now)
 	var u algorithm.Usage // loaded in place: copied, it costs a sixth of the decision
 	sh.load(&u, &c.Limit, hash, n, found, now, &sh.stripe.log)
 	fits := u.Judge(c)
@@ -56,37 +56,16 @@ func (sh *shard) take(hash uint64, now int64, c *limiter.Charge) (taken bool) {
 }
 
 // takeFast is the fast path of [shard.take], an eighth shorter: it decides a charge that spends and may be refused, if
-// its counter was charged in this window before. Otherwise ok is false, and nothing has happened.
-func (sh *shard) takeFast(hash uint64, now int64, c *limiter.Charge) (taken, ok bool) {
-	number, length := sh.window(now), sh.table.window
-	counts := sh.counts(withLow(hash, uint8(number)))
-	if counts == nil {
-		return false, false
-	}
+// its counter was charged in this window before.
+func (sh *shard) takeFast(words []uint64, number, now int64, c *limiter.Charge) (taken bool) {
+	length := sh.table.window
 	w := window.Counts{Left: (number+1)*length - now, Length: length}
-	w.Previous, w.Current, _ = unpackCounts(*counts)
+	w.Previous, w.Current, _ = unpackCounts(words[1])
 	c.At = now
 	if taken = w.Spend(c); taken {
-		*counts = packCounts(w.Previous, w.Current, usageClass(c))
+		words[1] = packCounts(w.Previous, w.Current, usageClass(c))
 	}
-	return taken, true
-}
-
-// counts returns the second word of the slot whose first one is given, or nil. Only SlidingWindow and FixedWindow have
-// such slots.
-func (sh *shard) counts(first uint64) *uint64 {
-	if sh.capacity == 0 {
-		return nil
-	}
-	slots := sh.slots
-	for n := sh.home(first); ; n = sh.after(n) {
-		switch slot := slots[2*n:][:2]; {
-		case slot[0] == first:
-			return &slot[1]
-		case slot[1] == 0:
-			return nil
-		}
-	}
+	return taken
 }
 
 // lookUp finds a counter, and drops the entries of a log that have left the window.
