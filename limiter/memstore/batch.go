@@ -17,10 +17,10 @@ type batch struct {
 }
 
 type counter struct {
-	stripe int
+	stripe *stripe
 	hash   uint64
 	table  *table
-	charge int // the first that asks for it; once judged, the last that changed it, or -1
+	charge int // the first that asks for it; once decided, the last that changed it
 }
 
 func (s *Store) takeBatch(charges []limiter.Charge) (taken bool, err error) {
@@ -29,18 +29,17 @@ func (s *Store) takeBatch(charges []limiter.Charge) (taken bool, err error) {
 	if err := b.collect(s, charges); err != nil {
 		return false, err
 	}
-	now := s.clock.now()
-	now, dropped := b.lock(s, now)
+	now, dropped := b.lock(s.clock.now())
 	if dropped {
-		b.unlock(s)
+		b.unlock()
 		return s.takeBatch(charges)
 	}
-	b.load(s, charges, now)
+	b.load(charges, now)
 	taken = algorithm.Decide(charges, b.usages, b.of)
 	if taken {
-		b.save(s, charges, now)
+		b.save(charges, now)
 	}
-	b.unlock(s)
+	b.unlock()
 	return taken, nil
 }
 
@@ -54,7 +53,7 @@ func (b *batch) collect(s *Store, charges []limiter.Charge) error {
 			return err
 		}
 		hash := s.hash(c.Scope, c.Key)
-		b.counters = append(b.counters, counter{stripe: s.stripeOf(hash).index, hash: hash, table: t, charge: i})
+		b.counters = append(b.counters, counter{stripe: s.stripeOf(hash), hash: hash, table: t, charge: i})
 	}
 	slices.SortFunc(b.counters, func(x, y counter) int {
 		return cmp.Or(x.compare(y), cmp.Compare(x.charge, y.charge))
@@ -73,48 +72,49 @@ func (b *batch) collect(s *Store, charges []limiter.Charge) error {
 }
 
 func (c counter) compare(other counter) int {
-	return cmp.Or(cmp.Compare(c.stripe, other.stripe), cmp.Compare(c.hash, other.hash), cmp.Compare(c.table.index, other.table.index))
+	return cmp.Or(cmp.Compare(c.stripe.index, other.stripe.index), cmp.Compare(c.hash, other.hash),
+		cmp.Compare(c.table.index, other.table.index))
 }
 
-// lock takes the locks of all stripes of the batch, in ascending order, and settles on one time for it.
-func (b *batch) lock(s *Store, now int64) (latest int64, dropped bool) {
+// lock locks all stripes of the batch, in ascending order, and returns the one time at which it is decided.
+func (b *batch) lock(now int64) (latest int64, dropped bool) {
 	for i, c := range b.counters {
 		if i == 0 || c.stripe != b.counters[i-1].stripe {
-			s.stripes[c.stripe].mu.Lock()
+			c.stripe.mu.Lock()
 		}
-		now = max(now, s.stripes[c.stripe].latest)
+		now = max(now, c.stripe.latest)
 		dropped = dropped || c.table.dropped
 	}
 	for _, c := range b.counters {
-		s.stripes[c.stripe].latest = now
+		c.stripe.latest = now
 	}
 	return now, dropped
 }
 
-func (b *batch) unlock(s *Store) {
+func (b *batch) unlock() {
 	for i, c := range b.counters {
 		if i == 0 || c.stripe != b.counters[i-1].stripe {
-			s.stripes[c.stripe].mu.Unlock()
+			c.stripe.mu.Unlock()
 		}
 	}
 }
 
-func (b *batch) load(s *Store, charges []limiter.Charge, now int64) {
+func (b *batch) load(charges []limiter.Charge, now int64) {
 	// All shards first: making one moves the others of its stripe, and sweeping one moves its logs.
 	for _, c := range b.counters {
-		s.stripes[c.stripe].shard(c.table, now)
+		c.stripe.shard(c.table, now)
 	}
 	b.usages = slices.Grow(b.usages[:0], len(b.counters))[:len(b.counters)]
 	clear(b.usages)
 	b.logs = slices.Grow(b.logs[:0], len(b.counters))[:len(b.counters)]
 	for i, c := range b.counters {
-		sh := s.stripes[c.stripe].shard(c.table, now)
+		sh := c.stripe.shard(c.table, now)
 		n, found := sh.lookUp(c.hash, now)
 		sh.load(&b.usages[i], &charges[c.charge].Limit, c.hash, n, found, now, &b.logs[i])
 	}
 }
 
-func (b *batch) save(s *Store, charges []limiter.Charge, now int64) {
+func (b *batch) save(charges []limiter.Charge, now int64) {
 	for i := range charges {
 		if charges[i].Mode != limiter.Peek && charges[i].Cost != 0 {
 			b.counters[b.of[i]].charge = i
@@ -122,7 +122,7 @@ func (b *batch) save(s *Store, charges []limiter.Charge, now int64) {
 	}
 	for i, c := range b.counters {
 		if u := &b.usages[i]; u.Spent != 0 || u.Returned != 0 {
-			sh := s.stripes[c.stripe].shard(c.table, now)
+			sh := c.stripe.shard(c.table, now)
 			n, found := sh.find(c.hash)
 			sh.save(c.hash, n, found, u, &charges[c.charge])
 		}

@@ -11,9 +11,8 @@ import (
 // budget is the bound on what the tables of a store hold together. Only counters that come and go touch it.
 type budget struct {
 	most int64
-	_    [56]byte // a flood writes to used all the time, and every charge reads what lies around it: cache lines apart
+	_    [64]byte // every charge reads what lies before, and a flood writes what follows: cache lines apart
 	used atomic.Int64
-	_    [56]byte
 }
 
 // take asks for space for one counter, or for one entry of a SlidingLog.
@@ -27,22 +26,19 @@ func (b *budget) take() bool {
 
 func (b *budget) give(n int64) { b.used.Add(-n) }
 
-// held returns what was taken, without the requests that are being refused right now.
-func (b *budget) held() int64 { return min(b.used.Load(), b.most) }
-
 // makeSpace takes the budget for one more counter or entry of this shard. A full store sweeps for it, and then evicts
 // another counter of the stripe, so slots may move. It reports false if all counters that it looked at are at their
 // limit.
 func (sh *shard) makeSpace(now int64) bool {
 	s := sh.stripe.store
 	for !s.budget.take() {
-		if s.sweepNext(sh.stripe, now) {
-			continue
-		}
-		if !sh.stripe.fullest().evict(now) && !sh.evict(now) {
+		switch {
+		case s.sweepNext(sh.stripe, now):
+		case sh.stripe.fullest().evict(now) || sh.evict(now):
+			s.evicted.Add(1)
+		default:
 			return false
 		}
-		s.evicted.Add(1)
 	}
 	return true
 }
@@ -77,11 +73,10 @@ func (sh *shard) evict(now int64) bool {
 			chosen, least = n, share
 		}
 	}
-	if chosen < 0 {
-		return false
+	if chosen >= 0 {
+		sh.remove(chosen)
 	}
-	sh.remove(chosen)
-	return true
+	return chosen >= 0
 }
 
 // A usage class is what a slot remembers, in 4 bits, of how its counter stood against its limit after its last charge:

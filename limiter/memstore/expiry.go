@@ -4,26 +4,23 @@ import "github.com/httplimit/httplimit/limiter"
 
 // A counter is idle once it no longer weighs on any decision, and ended once nothing is left of it, not even what a
 // State would show. Ended counters leave when their shard is swept, by whichever operation finds that this is due. A
-// sweep goes through one shard, some 4,096 keys, in about 20 microseconds, so it needs no state of its own; going on a
-// few slots at a time would need a cursor that survives growth and removals.
-//
-// Only a full store looks for idle counters, in the stripes that it comes to next. Each stripe knows the earliest time
-// at which it may have one; the store as a whole keeps no such time.
+// sweep goes through one shard, some 4,096 keys, in about 20 microseconds. Going on a few slots at a time would need a
+// cursor that survives growth and removals. Only a full store looks for idle counters, in the stripes that come next.
 
 const (
 	// sweepEvery is the least time between two sweeps of a shard by operations that need no space, in
 	// milliseconds: at most about 2 % of one core for a full store of a million keys.
 	sweepEvery = 1000
-	// stripesAhead is in how many stripes a newcomer to a full store looks for idle counters. Stripes hold 16
-	// counters or more when the store is full: if a tenth of all is idle, one in 300,000 looks finds none.
+	// stripesAhead is in how many stripes a newcomer to a full store looks for idle counters. Each holds 16 or
+	// more counters then, so if a tenth of all is idle, at most one search in 300,000 finds none.
 	stripesAhead = 8
 	// mostCredit bounds what one newcomer may sweep, in slots: about one millisecond.
 	mostCredit = 1 << 18
 	// creditEach is how many slots each newcomer to a full store may sweep on average. Where sweeps cost more,
 	// because fewer than one counter in 50 is idle, newcomers take the place of live counters instead.
 	creditEach = 64
-	// Window numbers are stored modulo 256. A shard that was not swept for half of that is swept before use, so
-	// that two windows never look the same.
+	// tagWindows is how many windows a tag tells apart. A shard that was not swept for half of them is swept
+	// before use, so that two windows never look the same.
 	tagWindows = 256
 )
 
@@ -33,11 +30,8 @@ func (s *Store) sweepNext(own *stripe, now int64) bool {
 	if s.credit.Load() < mostCredit {
 		s.credit.Add(creditEach)
 	}
-	if s.credit.Load() <= 0 {
-		return false
-	}
 	from := s.hand.Load()
-	for i := range uint64(stripesAhead) {
+	for i := uint64(0); i < stripesAhead && s.credit.Load() > 0; i++ {
 		st := &s.stripes[(from+i)&uint64(len(s.stripes)-1)]
 		if st.idleAt.Load() > now || st != own && !st.mu.TryLock() {
 			continue
@@ -80,7 +74,9 @@ func (sh *shard) noteIdle(at int64) {
 // sweep removes what has ended and, if the store is full, the idle counters too; it finds out when to sweep next, and
 // gives memory back.
 func (sh *shard) sweep(now int64, full bool) {
-	if sh.tagsWrapped(now) {
+	// More than 128 windows after a sweep a shard is swept before it takes anything: so if its tags no longer tell
+	// windows apart, all that it holds has ended.
+	if w := sh.table.window; windowed(sh.table.Algorithm) && now/w-sh.swept/w > tagWindows-4 {
 		sh.table.budget.give(int64(sh.used)) // windowed: a slot each
 		sh.slots, sh.used = nil, 0
 	}
@@ -88,12 +84,10 @@ func (sh *shard) sweep(now int64, full bool) {
 	if sh.used > 0 {
 		idleAt, endsAt = sh.sweepSlots(now, full)
 	}
-	if sh.overflow != nil {
-		if end := sh.overflow.end(sh.table.window); end <= now {
-			sh.overflow = nil
-		} else {
-			idleAt, endsAt = min(idleAt, end), min(endsAt, end)
-		}
+	if k := sh.overflow; k != nil && k.end(sh.table.window) <= now {
+		sh.overflow = nil
+	} else if k != nil {
+		idleAt, endsAt = min(idleAt, k.end(sh.table.window)), min(endsAt, k.end(sh.table.window))
 	}
 	sh.shrink()
 	sh.compactLogs()
@@ -104,7 +98,7 @@ func (sh *shard) sweep(now int64, full bool) {
 // its tags.
 func (sh *shard) plan(now, idleAt, endsAt int64) {
 	sh.swept, sh.idleAt, sh.sweepAt = now, idleAt, max(endsAt, now+sweepEvery)
-	if w := sh.table.window; windowed(sh.table.algorithm) {
+	if w := sh.table.window; windowed(sh.table.Algorithm) {
 		sh.sweepAt = min(sh.sweepAt, (now/w+tagWindows/2)*w)
 	}
 	st, earliest := sh.stripe, int64(never)
@@ -130,7 +124,7 @@ func (sh *shard) sweepSlots(now int64, full bool) (idleAt, endsAt int64) {
 		if n < 0 {
 			n += sh.capacity
 		}
-		if !sh.taken(n) || sh.table.algorithm == limiter.SlidingLog && !sh.trim(n, now) {
+		if !sh.taken(n) || sh.table.Algorithm == limiter.SlidingLog && !sh.trim(n, now) {
 			continue
 		}
 		idle, end := sh.expires(n, now)
@@ -141,14 +135,6 @@ func (sh *shard) sweepSlots(now int64, full bool) (idleAt, endsAt int64) {
 		}
 	}
 	return idleAt, endsAt
-}
-
-// tagsWrapped reports whether so much time has passed since the last sweep that tags no longer tell windows apart.
-// Then everything has ended: what came into the shard more than 128 windows after the last sweep would have had it
-// swept.
-func (sh *shard) tagsWrapped(now int64) bool {
-	w := sh.table.window
-	return windowed(sh.table.algorithm) && now/w-sh.swept/w > tagWindows-4
 }
 
 // shrink halves the shard while it is less than 7/32 full, which is half of how full it is after doubling, so that
@@ -164,13 +150,4 @@ func (sh *shard) shrink() {
 	if capacity != sh.capacity {
 		sh.resize(capacity)
 	}
-}
-
-// holdsNothing reports whether the shard, swept now, holds nothing.
-func (sh *shard) holdsNothing(now int64) bool {
-	if sh.table == nil {
-		return true
-	}
-	sh.sweep(now, false)
-	return sh.used == 0 && sh.overflow == nil
 }

@@ -17,15 +17,12 @@ type entry struct {
 	links  uint64 // units (low) 10, previous 27, next 27
 }
 
-const (
-	linkBits = 27
-	linkMask = 1<<linkBits - 1
-)
+const linkBits = 27
 
 func (e *entry) time() int64      { return int64(e.moment >> 20) }
 func (e *entry) units() int64     { return int64(e.moment&(1<<20-1)<<10 | e.links>>(2*linkBits)) }
-func (e *entry) previous() uint32 { return uint32(e.links >> linkBits & linkMask) }
-func (e *entry) next() uint32     { return uint32(e.links & linkMask) }
+func (e *entry) previous() uint32 { return uint32(e.links >> linkBits & (1<<linkBits - 1)) }
+func (e *entry) next() uint32     { return uint32(e.links & (1<<linkBits - 1)) }
 func (e *entry) set(time, units int64) {
 	e.moment = uint64(time)<<20 | uint64(units)>>10
 	e.links = e.links&(1<<(2*linkBits)-1) | uint64(units)<<(2*linkBits)
@@ -68,23 +65,22 @@ func (a *logArena) drop(first, last uint32, count int) {
 
 // compactLogs moves the entries of logs together when few of them are left.
 func (sh *shard) compactLogs() {
-	if old := &sh.log; len(old.entries) > 64 && old.live < len(old.entries)/4 {
-		var moved logArena
-		for n := range sh.capacity {
-			if !sh.taken(n) {
-				continue
-			}
-			s := logSlot(sh.slot(n))
-			head, tail := uint32(0), uint32(0)
-			for number := s.head(); number != 0; number = old.entry(number).next() {
-				tail = moved.add(tail, old.entry(number).time(), old.entry(number).units())
-				if head == 0 {
-					head = tail
-				}
-			}
-			s.set(head, tail, s.units(), s.entries())
+	old := sh.log
+	if len(old.entries) <= 64 || old.live >= len(old.entries)/4 {
+		return
+	}
+	sh.log = logArena{}
+	for n := range sh.capacity {
+		if !sh.taken(n) {
+			continue
 		}
-		sh.log = moved
+		s, tail := logSlot(sh.slot(n)), uint32(0)
+		next := s.head()
+		for range s.entries() {
+			e := old.entry(next)
+			tail, next = sh.log.add(tail, e.time(), e.units()), e.next()
+		}
+		s.set(tail-uint32(s.entries())+1, tail, s.units(), s.entries()) // they follow one another now
 	}
 }
 
@@ -93,8 +89,7 @@ type logReader struct {
 	arena      *logArena
 	head, tail uint32
 	units      int64
-	// newest is when all units count as taken if there is no list.
-	newest int64
+	newest     int64 // when all units count as taken if there is no list
 }
 
 // TakenAt goes through the list from the nearer end. A charge that did not fit asks for as many of the oldest units
@@ -117,9 +112,8 @@ func (r *logReader) TakenAt(n int64) int64 {
 	return e.time()
 }
 
-// trim drops the entries of slot number n that have left the window, so that what it holds is in use. Each is
-// dropped once, which is a constant cost for the charge that made it. It reports false if none is left, and then the
-// slot is gone.
+// trim drops the entries of slot number n that have left the window. Each is dropped once, which is a constant cost for
+// the charge that made it. It reports false if none is left, and then the slot is gone.
 func (sh *shard) trim(n int, now int64) bool {
 	s, a, gone := logSlot(sh.slot(n)), &sh.log, now-sh.table.window
 	if a.entry(s.tail()).time() <= gone {

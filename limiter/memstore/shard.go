@@ -10,18 +10,16 @@ import (
 // shard is the part of a table that lies in one stripe, under its lock: a hash table with open addressing, linear
 // probing and no tombstones. The zero shard is of no table.
 //
-// A slot is two or three words in a row (see slot.go). Slots lie in the order of their hashes, so that growing and
-// shrinking read and write memory from front to back.
-//
-// The shards of a store begin with 8 to 15 slots and double from there. So they do not all double at the same time,
-// which would allocate half of the store within a few milliseconds: more than a garbage collection under way lets pass
-// without making those who allocate do its work.
+// Slots (see slot.go) lie in the order of their hashes, so that growing and shrinking read and write memory from front
+// to back. The shards of a store begin with 8 to 15 slots and double from there. So they do not all double at the same
+// time, which would allocate half of the store within a few milliseconds: more than a garbage collection under way lets
+// pass without making the callers do its work.
 type shard struct {
 	table    *table
 	slots    []uint64
 	capacity int   // in slots: 0, or the smallest one times a power of two
 	number   int64 // of the window that was last asked for
-	sweepAt  int64 // when to sweep next; until here a cache line, all that a fast decision reads
+	sweepAt  int64 // when to sweep next; a decision on the fast path reads no further
 
 	used      int      // slots in use
 	log       logArena // of a SlidingLog
@@ -37,7 +35,7 @@ const never = math.MaxInt64
 // smallest returns the capacity of a shard with its first counter: 128 to 360 bytes.
 func (sh *shard) smallest() int { return 8 + sh.stripe.index%8 }
 
-// home returns the number of the slot where hash would best be. The low byte is not in the slot, so it has no say in it.
+// home returns the number of the slot where hash would best be. The low byte has no part in it, as no slot holds it.
 func (sh *shard) home(hash uint64) int {
 	n, _ := bits.Mul64(hash&^lowByte, uint64(sh.capacity))
 	return int(n)
@@ -103,7 +101,7 @@ func (sh *shard) free(hash uint64) (n int) {
 // remove forgets the counter in slot number n.
 func (sh *shard) remove(n int) {
 	entries := 1
-	if sh.table.algorithm == limiter.SlidingLog {
+	if sh.table.Algorithm == limiter.SlidingLog {
 		s := logSlot(sh.slot(n))
 		entries = s.entries()
 		sh.log.drop(s.head(), s.tail(), entries)

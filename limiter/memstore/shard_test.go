@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/httplimit/httplimit/limiter"
 	"github.com/httplimit/httplimit/limiter/algorithm"
@@ -22,6 +23,13 @@ func newShard(t *testing.T, l limiter.Limit) *shard {
 		t.Fatal(err)
 	}
 	return store.stripes[0].shard(table, 0)
+}
+
+// TestStripesShareNoCacheLine: the padding follows the fields.
+func TestStripesShareNoCacheLine(t *testing.T) {
+	if size := unsafe.Sizeof(stripe{}); size%128 != 0 && unsafe.Sizeof(uintptr(0)) == 8 {
+		t.Errorf("a stripe has %d bytes, want a multiple of 128", size)
+	}
 }
 
 // TestShardAgainstMap compares the hash table with Go's, through growth, removal and shrinking. Few different top bits

@@ -7,18 +7,19 @@ import (
 	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
-// sketch counts the newcomers of one shard that find no slot: a count-min sketch with conservative updates,
-// for the current window and the one before. It may count too much, never too little. It forgets what it holds when
-// two windows have passed.
+// sketch counts the newcomers of one shard that find no slot: a count-min sketch with conservative updates, for the
+// current window and the one before. It may count too much, never too little. After two windows it forgets.
 //
 // A TokenBucket and a SlidingLog are counted in it by aligned windows too, both counted in full. That is at least
 // what a log holds. A bucket that never admits more than the smaller of Requests and Burst in any stretch of a window
 // never has a larger debt than it may.
 type sketch struct {
 	number  int64 // of the current window
-	current [sketchRows][sketchCells]uint32
-	before  [sketchRows][sketchCells]uint32
+	current cells
+	before  cells
 }
+
+type cells [sketchRows][sketchCells]uint32
 
 const (
 	// 4 rows of 32 cells: of 16 newcomers in one shard, some 4,000 in all, one in 40 shares all its cells with
@@ -26,6 +27,7 @@ const (
 	sketchRows  = 4
 	sketchBits  = 5
 	sketchCells = 1 << sketchBits
+	maxDebt     = 1<<53 - 1 // of a TokenBucket
 )
 
 // cell returns where hash is counted in a row: of its bits, those between the stripe's and the slot's.
@@ -35,16 +37,15 @@ func cell(hash uint64, row int) uint64 {
 
 // advance moves on to the window of that number.
 func (k *sketch) advance(number int64) {
-	switch {
-	case number == k.number:
+	switch number - k.number {
+	case 0:
 		return
-	case number == k.number+1:
+	case 1:
 		k.before = k.current
 	default:
-		clear(k.before[:])
+		k.before = cells{}
 	}
-	clear(k.current[:])
-	k.number = number
+	k.current, k.number = cells{}, number
 }
 
 // end returns when everything has left the sketch.
@@ -80,7 +81,7 @@ func (sh *shard) loadOverflow(u *algorithm.Usage, l *limiter.Limit, hash uint64,
 		current, previous = sh.overflow.counts(hash)
 	}
 	units := min(current+previous, limiter.MaxCount)
-	switch sh.table.algorithm {
+	switch sh.table.Algorithm {
 	case limiter.TokenBucket:
 		if units > 0 {
 			units += max(0, l.Capacity()-l.Requests)
@@ -98,11 +99,8 @@ func (sh *shard) loadOverflow(u *algorithm.Usage, l *limiter.Limit, hash uint64,
 	}
 }
 
-// maxDebt is the largest debt of a bucket.
-const maxDebt = 1<<53 - 1
-
-// addOverflow counts what a batch spent of a counter that has no slot. What it gave back stays: the sketch does not know
-// whose units it holds.
+// addOverflow counts what a batch spent of a counter that has no slot. What it gave back stays: the units in the sketch
+// may be another key's.
 func (sh *shard) addOverflow(hash uint64, u *algorithm.Usage) {
 	if u.Spent == 0 {
 		return

@@ -17,9 +17,8 @@ import (
 //
 // A second word of 0 is a free slot: a counter that holds nothing is not kept.
 const (
-	lowByte  = 1<<8 - 1
-	countMax = limiter.MaxCount // 30 bits
-	lowBits  = 20               // of requests
+	lowByte = 1<<8 - 1
+	lowBits = 20 // of requests
 )
 
 // slotWords returns how many words a slot has.
@@ -43,17 +42,15 @@ func packCounts(previous, current int64, class uint8) uint64 {
 }
 
 func unpackCounts(word uint64) (previous, current int64, class uint8) {
-	return int64(word >> 34), int64(word >> 4 & countMax), uint8(word & 0xf)
+	return int64(word >> 34), int64(word >> 4 & limiter.MaxCount), uint8(word & 0xf)
 }
 
 // bucketSlot is the slot of a TokenBucket: its debt at a moment, and the rate at which it refilled then.
 type bucketSlot []uint64
 
-func (s bucketSlot) debt() int64 { return int64(s[1] >> 10) }
-func (s bucketSlot) at() int64   { return int64(s[2] >> lowBits) }
-func (s bucketSlot) requests() int64 {
-	return int64(s[1]&(1<<10-1)<<lowBits | s[2]&(1<<lowBits-1))
-}
+func (s bucketSlot) debt() int64     { return int64(s[1] >> 10) }
+func (s bucketSlot) at() int64       { return int64(s[2] >> lowBits) }
+func (s bucketSlot) requests() int64 { return int64(s[1]&(1<<10-1)<<lowBits | s[2]&(1<<lowBits-1)) }
 func (s bucketSlot) set(debt, at, requests int64) {
 	s[1] = uint64(debt)<<10 | uint64(requests)>>lowBits
 	s[2] = uint64(at)<<lowBits | uint64(requests)&(1<<lowBits-1)
@@ -81,7 +78,7 @@ func (sh *shard) load(u *algorithm.Usage, l *limiter.Limit, hash uint64, n int, 
 		sh.loadOverflow(u, l, hash, now, r)
 		return
 	}
-	switch words := sh.slot(n); sh.table.algorithm {
+	switch words := sh.slot(n); sh.table.Algorithm {
 	case limiter.TokenBucket:
 		u.LoadBucket(l, now, bucketSlot(words).at(), bucketSlot(words).debt())
 	case limiter.SlidingLog:
@@ -103,7 +100,7 @@ func (sh *shard) save(hash uint64, n int, found bool, u *algorithm.Usage, c *lim
 			sh.remove(n)
 		}
 		return
-	case sh.table.algorithm == limiter.SlidingLog:
+	case sh.table.Algorithm == limiter.SlidingLog:
 		n, found = sh.saveLog(hash, n, found, u)
 	case !found && u.Spent > 0 && sh.makeSpace(u.At):
 		n, found = sh.insert(hash), true
@@ -112,15 +109,14 @@ func (sh *shard) save(hash uint64, n int, found bool, u *algorithm.Usage, c *lim
 		sh.addOverflow(hash, u)
 		return
 	}
-	switch words := sh.slot(n); sh.table.algorithm {
+	words, class := sh.slot(n), usageClass(c)
+	words[0] = withLow(hash, class)
+	switch sh.table.Algorithm {
 	case limiter.TokenBucket:
-		words[0] = withLow(hash, usageClass(c))
 		bucketSlot(words).set(u.DebtAfter(c.Limit), u.At, c.Limit.Requests)
-	case limiter.SlidingLog:
-		words[0] = withLow(hash, usageClass(c))
-	default:
+	case limiter.SlidingWindow, limiter.FixedWindow:
 		words[0] = withLow(hash, uint8(u.Number))
-		words[1] = packCounts(u.Previous, u.Current+u.Spent, usageClass(c))
+		words[1] = packCounts(u.Previous, u.Current+u.Spent, class)
 	}
 	sh.noteIdle(u.At + int64(c.ResetAfter/time.Millisecond))
 }
@@ -140,11 +136,11 @@ func (sh *shard) windowOf(word uint64, now int64) int64 {
 	return number - int64(uint8(number)-uint8(word))
 }
 
-// expires returns when the counter in slot number n no longer weighs on any decision, and when nothing is left of it, not
-// even what a State would show. For a log the former is when its first entry leaves.
+// expires returns when the counter in slot number n will be idle, and when it will have ended. A log counts as idle
+// when its first entry leaves.
 func (sh *shard) expires(n int, now int64) (idle, end int64) {
 	words, w := sh.slot(n), sh.table.window
-	switch sh.table.algorithm {
+	switch sh.table.Algorithm {
 	case limiter.TokenBucket:
 		end = bucketSlot(words).at() + bucketSlot(words).refill()
 		return end, end
@@ -153,7 +149,7 @@ func (sh *shard) expires(n int, now int64) (idle, end int64) {
 		return sh.log.entry(s.head()).time() + w, sh.log.entry(s.tail()).time() + w
 	}
 	end = (sh.windowOf(words[0], now) + 1) * w
-	if sh.table.algorithm == limiter.FixedWindow {
+	if sh.table.Algorithm == limiter.FixedWindow {
 		return end, end
 	}
 	previous, current, _ := unpackCounts(words[1])
@@ -167,15 +163,15 @@ func (sh *shard) expires(n int, now int64) (idle, end int64) {
 func (sh *shard) share(n int, now int64) (share float64, limited bool) {
 	words, whole := sh.slot(n), sh.table.window
 	class, left := uint8(words[0]), int64(0)
-	if windowed(sh.table.algorithm) {
+	if windowed(sh.table.Algorithm) {
 		_, _, class = unpackCounts(words[1])
 	}
 	switch _, end := sh.expires(n, now); {
 	case end <= now:
 		return 0, false
-	case sh.table.algorithm == limiter.TokenBucket:
+	case sh.table.Algorithm == limiter.TokenBucket:
 		left, whole = end-now, bucketSlot(words).refill()
-	case sh.table.algorithm == limiter.SlidingWindow:
+	case sh.table.Algorithm == limiter.SlidingWindow:
 		left = min(end-now, whole)
 	default:
 		left = whole // what a log has in use leaves entry by entry, so nothing is known before its end

@@ -12,10 +12,10 @@ func FuzzStateWords(f *testing.F) {
 	f.Add(int64(limiter.MaxCount), int64(limiter.MaxCount), uint8(0), uint64(1))
 	f.Add(int64(1_800_000_000_000), int64(1<<52), uint8(3), uint64(0))
 	f.Fuzz(func(t *testing.T, a, b int64, low uint8, hash uint64) {
-		checkCounts(t, a&countMax, b&countMax, low&0xf)
-		checkBucket(t, a&(1<<53-1), b&(1<<44-1), int64(hash)&countMax)
-		checkEntry(t, a&(1<<44-1), b&countMax)
-		checkLogSlot(t, uint32(a), uint32(b), b&countMax, int(a&math.MaxInt32))
+		checkCounts(t, a&limiter.MaxCount, b&limiter.MaxCount, low&0xf)
+		checkBucket(t, a&(1<<53-1), b&(1<<44-1), int64(hash)&limiter.MaxCount)
+		checkEntry(t, a&(1<<44-1), b&limiter.MaxCount)
+		checkLogSlot(t, uint32(a), uint32(b), b&limiter.MaxCount, int(a&math.MaxInt32))
 		if word := withLow(hash, low); !sameHash(word, hash) || uint8(word) != low || sameHash(word, hash^1<<8) {
 			t.Errorf("withLow(%x, %d): got %x, which is not both of them", hash, low, word)
 		}

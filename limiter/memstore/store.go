@@ -16,11 +16,12 @@
 //
 // # When the store is full
 //
-// Below nine tenths of MaxKeys no counter is forgotten while it still matters. At MaxKeys the expired ones leave first;
-// then, of a few looked at, the counter that has used the smallest part of its limit; never one that is at its limit.
-// Where all of those are, the newcomer is counted in a small sketch, which may count too much but never too little. So
-// a flood of new keys frees nobody, however it is made; it may lead to newcomers being refused early. [Store.Stats]
-// shows it.
+// Below nine tenths of MaxKeys, not counting what has expired, no counter is forgotten while it still matters. (Where
+// most of what has expired are entries of a few large SlidingLogs, some dozens may be.) At MaxKeys newcomers take the
+// place of expired counters, as far as those are found at little cost; then, of a few looked at, of the counter that
+// has used the smallest part of its limit; never of one that is at its limit. Where all of those are, the newcomer is
+// counted in a small sketch, which may count too much but never too little. So a flood of new keys frees nobody,
+// however it is made; it may lead to newcomers being refused early. [Store.Stats] shows it.
 package memstore
 
 import (
@@ -75,7 +76,8 @@ func New(cfg Config) (*Store, error) {
 		seeds:   [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 		stripes: make([]stripe, stripesFor(cfg.MaxKeys)),
 	}
-	s.clock.start()
+	s.clock.started = time.Now()
+	s.clock.wall.Store(max(0, s.clock.started.UnixNano()))
 	s.tables.Store(new([]*table))
 	s.budget.most = int64(cfg.MaxKeys)
 	s.credit.Store(mostCredit)
@@ -99,27 +101,30 @@ func (s *Store) Reset(ctx context.Context, charges []limiter.Charge) error {
 	}
 	var faults []error
 	for i := range charges {
-		c := &charges[i]
-		if err := c.Limit.Validate(); err != nil {
-			faults = append(faults, err)
-			continue
-		}
-		t := s.findTable(&c.Limit)
-		if t == nil {
-			continue
-		}
-		hash := s.hash(c.Scope, c.Key)
-		st := s.stripeOf(hash)
-		st.mu.Lock()
-		if !t.dropped {
-			sh := st.shard(t, st.latest)
-			if at, found := sh.find(hash); found {
-				sh.remove(at)
-			}
-		}
-		st.mu.Unlock()
+		faults = append(faults, s.reset(&charges[i]))
 	}
 	return errors.Join(faults...)
+}
+
+func (s *Store) reset(c *limiter.Charge) error {
+	if err := c.Limit.Validate(); err != nil {
+		return err
+	}
+	t, hash := s.findTable(&c.Limit), s.hash(c.Scope, c.Key)
+	if t == nil {
+		return nil
+	}
+	st := s.stripeOf(hash)
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if t.dropped {
+		return nil
+	}
+	sh := st.shard(t, st.latest)
+	if n, found := sh.find(hash); found {
+		sh.remove(n)
+	}
+	return nil
 }
 
 // Stats is how full a [Store] is and what it did about it.
@@ -135,21 +140,15 @@ type Stats struct {
 // Stats returns the figures of this moment. If Evicted or Overflowed grow, MaxKeys is too small for the traffic or the
 // traffic is a flood.
 func (s *Store) Stats() Stats {
-	return Stats{Keys: s.budget.held(), Evicted: s.evicted.Load(), Overflowed: s.overflowed.Load()}
+	used := s.budget.used.Load() // with what is being refused right now
+	return Stats{Keys: min(used, s.budget.most), Evicted: s.evicted.Load(), Overflowed: s.overflowed.Load()}
 }
 
 // clock is wall time in milliseconds without steps: the wall is read once, then the monotonic clock counts on from
 // there.
 type clock struct {
 	started time.Time
-	// wall is what the wall clock showed at started, in nanoseconds since the Unix epoch. Atomic because tests
-	// move it.
-	wall atomic.Int64
-}
-
-func (c *clock) start() {
-	c.started = time.Now()
-	c.wall.Store(max(0, c.started.UnixNano()))
+	wall    atomic.Int64 // at started, in nanoseconds since the Unix epoch; atomic because tests move it
 }
 
 // now returns milliseconds since the Unix epoch.

@@ -7,7 +7,7 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-// maxWindows is how many pairs of Algorithm and Window a [Store] can have in use at the same time. Each costs about 100
+// maxWindows is how many pairs of Algorithm and Window a [Store] can have in use at the same time. Each costs about 150
 // bytes a stripe, and a lookup goes through them in turn; programs have a handful.
 const maxWindows = 64
 
@@ -17,12 +17,11 @@ const dropEvery = 100
 
 // table is what all counters of one Algorithm and Window have in common. The counters are in the stripes.
 type table struct {
-	limit     limiter.Limit // the first one that came, which is known to be valid
-	algorithm limiter.Algorithm
-	window    int64 // milliseconds
-	index     int   // of its shard in each stripe
-	stride    int   // words a slot
-	budget    *budget
+	limiter.Limit       // the first one that came, which is known to be valid
+	window        int64 // milliseconds
+	index         int   // of its shard in each stripe
+	stride        int   // words a slot
+	budget        *budget
 	// dropped is set under the locks of all stripes, so any one of them is enough to read it.
 	dropped bool
 }
@@ -30,7 +29,7 @@ type table struct {
 // findTable returns the table of l, or nil if there is none yet.
 func (s *Store) findTable(l *limiter.Limit) *table {
 	for _, t := range *s.tables.Load() {
-		if t.limit.SameWindow(l) {
+		if t.SameWindow(l) {
 			return t
 		}
 	}
@@ -40,7 +39,7 @@ func (s *Store) findTable(l *limiter.Limit) *table {
 // tableOf returns the table of a valid limit and makes it on first use.
 func (s *Store) tableOf(l *limiter.Limit) (*table, error) {
 	t := s.findTable(l)
-	if t != nil && t.limit == *l {
+	if t != nil && t.Limit == *l {
 		return t, nil
 	}
 	if err := l.Validate(); err != nil {
@@ -68,13 +67,10 @@ func (s *Store) makeTable(l limiter.Limit) (*table, error) {
 		index++
 	}
 	if index == maxWindows {
-		return nil, fmt.Errorf("memstore: %d pairs of Algorithm and Window are in use, which is as many as one store "+
-			"counts: use fewer windows or more stores", maxWindows)
+		return nil, fmt.Errorf("memstore: %d pairs of Algorithm and Window are in use, "+
+			"which is as many as one store counts: use fewer windows or more stores", maxWindows)
 	}
-	t := &table{
-		limit: l, algorithm: l.Algorithm, window: l.WindowMillis(),
-		index: index, stride: slotWords(l.Algorithm), budget: &s.budget,
-	}
+	t := &table{Limit: l, window: l.WindowMillis(), index: index, stride: slotWords(l.Algorithm), budget: &s.budget}
 	tables = append(tables, t)
 	s.tables.Store(&tables)
 	return t, nil
@@ -89,7 +85,12 @@ func (s *Store) dropTables(tables []*table, now int64) []*table {
 	}
 	return slices.DeleteFunc(tables, func(t *table) bool {
 		for i := range s.stripes {
-			if st := &s.stripes[i]; t.index < len(st.shards) && !st.shards[t.index].holdsNothing(st.advance(now)) {
+			st := &s.stripes[i]
+			if t.index >= len(st.shards) || st.shards[t.index].table == nil {
+				continue
+			}
+			sh := &st.shards[t.index]
+			if sh.sweep(st.advance(now), false); sh.used > 0 || sh.overflow != nil {
 				return false
 			}
 		}

@@ -41,7 +41,7 @@ func (s *Store) takeOne(c *limiter.Charge) (taken bool, err error) {
 // take decides a charge that is alone.
 func (sh *shard) take(hash uint64, now int64, c *limiter.Charge) (taken bool) {
 	n, found := sh.lookUp(hash, now)
-	if found && c.Mode == limiter.Enforce && c.Cost > 0 && windowed(sh.table.algorithm) {
+	if found && c.Mode == limiter.Enforce && c.Cost > 0 && windowed(sh.table.Algorithm) {
 		if words, number := sh.slot(n), sh.window(now); uint8(words[0]) == uint8(number) {
 			return sh.takeFast(words, number, now, c)
 		}
@@ -71,7 +71,7 @@ func (sh *shard) takeFast(words []uint64, number, now int64, c *limiter.Charge) 
 // lookUp finds a counter, and drops the entries of a log that have left the window.
 func (sh *shard) lookUp(hash uint64, now int64) (n int, found bool) {
 	n, found = sh.find(hash)
-	if found && sh.table.algorithm == limiter.SlidingLog {
+	if found && sh.table.Algorithm == limiter.SlidingLog {
 		found = sh.trim(n, now)
 	}
 	return n, found
