@@ -8,6 +8,7 @@ import (
 	"reflect"
 
 	"github.com/httplimit/httplimit/internal/fields"
+	"github.com/httplimit/httplimit/internal/keyenc"
 	"github.com/httplimit/httplimit/limiter"
 )
 
@@ -147,7 +148,7 @@ func (s *settings) rule(name string) (*rule, error) {
 // unreserved reports whether s has nothing but the unreserved characters of RFC 3986, section 2.3.
 func unreserved(s string) bool {
 	for i := range len(s) {
-		if !isPlain(s[i], true) {
+		if !keyenc.Unreserved(s[i]) {
 			return false
 		}
 	}

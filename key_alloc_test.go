@@ -19,27 +19,27 @@ func keyCosts(t testing.TB) []keyCost {
 		*r = *r.WithContext(context.WithValue(r.Context(), userKey{}, "alice"))
 	})
 	return []keyCost{
-		{"key=peer4", ring(t, ClientIP(), nil, ""), v4, 0, false},
-		{"key=peer6", ring(t, ClientIP(), nil, ""), v6, 1, false},
-		{"key=xff", ring(t, ClientIP(proxies), nil, ""), behind("10.0.0.2:1", "X-Forwarded-For", "6.6.6.6, 192.0.2.7, 10.0.0.3"), 0, false},
-		{"key=forwarded", ring(t, forwarded, nil, ""), behind("10.0.0.2:1", "Forwarded", `for=6.6.6.6, for=192.0.2.7;host="a,b", for=10.0.0.3`), 0, false},
-		{"key=header", ring(t, Header("X-Tenant"), nil, ""), lines("X-Tenant", "acme"), 0, false},
-		{"key=context", ring(t, ContextValue(userKey{}), nil, ""), user, 0, false},
-		{"key=basic", ring(t, BasicUser(), nil, ""), lines("Authorization", "Basic YWxpY2U6eA=="), 1, false},
-		{"key=bearer", ring(t, BearerToken(), nil, ""), token, 1, true},
-		{"key=nokey", ring(t, Header("X-Tenant"), nil, ""), v4, 1, true},
-		{"key=compose", ring(t, Compose(ClientIP(), Header("X-Tenant")), nil, ""), behind("[2001:db8:1:2::7]:1", "X-Tenant", "acme"), 1, true},
-		{"key=firstof", ring(t, FirstOf(Header("X-Tenant"), ClientIP()), nil, ""), v6, 1, true},
-		{"keyed=peer4", ring(t, ClientIP(), nil, keySecret), v4, 1, true},
-		{"keyed=peer6", ring(t, ClientIP(), nil, keySecret), v6, 1, true},
-		{"keyed=compose", ring(t, Compose(ClientIP(), Header("X-Tenant")), nil, keySecret), behind("[2001:db8:1:2::7]:1", "X-Tenant", "acme"), 1, true},
-		{"keyed=bearer", ring(t, BearerToken(), nil, keySecret), token, 1, true},
+		{"key=peer4", compiled(t, ClientIP(), nil, ""), v4, 0, false},
+		{"key=peer6", compiled(t, ClientIP(), nil, ""), v6, 1, false},
+		{"key=xff", compiled(t, ClientIP(proxies), nil, ""), behind("10.0.0.2:1", "X-Forwarded-For", "6.6.6.6, 192.0.2.7, 10.0.0.3"), 0, false},
+		{"key=forwarded", compiled(t, forwarded, nil, ""), behind("10.0.0.2:1", "Forwarded", `for=6.6.6.6, for=192.0.2.7;host="a,b", for=10.0.0.3`), 0, false},
+		{"key=header", compiled(t, Header("X-Tenant"), nil, ""), lines("X-Tenant", "acme"), 0, false},
+		{"key=context", compiled(t, ContextValue(userKey{}), nil, ""), user, 0, false},
+		{"key=basic", compiled(t, BasicUser(), nil, ""), lines("Authorization", "Basic YWxpY2U6eA=="), 1, false},
+		{"key=bearer", compiled(t, BearerToken(), nil, ""), token, 1, true},
+		{"key=nokey", compiled(t, Header("X-Tenant"), nil, ""), v4, 1, true},
+		{"key=compose", compiled(t, Compose(ClientIP(), Header("X-Tenant")), nil, ""), behind("[2001:db8:1:2::7]:1", "X-Tenant", "acme"), 1, true},
+		{"key=firstof", compiled(t, FirstOf(Header("X-Tenant"), ClientIP()), nil, ""), v6, 1, true},
+		{"keyed=peer4", compiled(t, ClientIP(), nil, keySecret), v4, 1, true},
+		{"keyed=peer6", compiled(t, ClientIP(), nil, keySecret), v6, 1, true},
+		{"keyed=compose", compiled(t, Compose(ClientIP(), Header("X-Tenant")), nil, keySecret), behind("[2001:db8:1:2::7]:1", "X-Tenant", "acme"), 1, true},
+		{"keyed=bearer", compiled(t, BearerToken(), nil, keySecret), token, 1, true},
 	}
 }
 
 type keyCost struct {
 	name    string
-	keys    *keyring
+	keys    *ruleKeys
 	request Request
 	most    float64
 	pooled  bool

@@ -66,7 +66,7 @@ func TestKeyFaults(t *testing.T) {
 				}
 			}
 			if keys != nil || !slices.Equal(fields, test.fields) {
-				t.Errorf("the faults are at %q, keyring %v; want %q and none", fields, keys, test.fields)
+				t.Errorf("the faults are at %q, keys %v; want %q and none", fields, keys, test.fields)
 			}
 		})
 	}
@@ -97,7 +97,7 @@ func TestKeysKeepNoSlices(t *testing.T) {
 	}
 	clear(secret)
 	got, _, _ := keys.find(request("10.0.0.2:1", [2]string{"X-Forwarded-For", "192.0.2.7"}, [2]string{"X-A", "v"}))
-	want, err := ring(t, Compose(Header("X-A"), Header("X-A")), nil, keySecret).of([]string{"192.0.2.7", "v"})
+	want, err := compiled(t, Compose(Header("X-A"), Header("X-A")), nil, keySecret).of([]string{"192.0.2.7", "v"})
 	if got != want || err != nil {
 		t.Errorf("the key is %q, want %q (%v)", got, want, err)
 	}
@@ -106,8 +106,8 @@ func TestKeysKeepNoSlices(t *testing.T) {
 func TestAKeyServesSeveralRules(t *testing.T) {
 	key := KeyFunc(func(r *http.Request) (string, error) { return r.Method, nil })
 	shared := Compose(key, ClientIP())
-	first, _, _ := ring(t, shared, nil, "").find(lines())
-	second, _, _ := ring(t, Compose(shared, shared), nil, "").find(lines())
+	first, _, _ := compiled(t, shared, nil, "").find(lines())
+	second, _, _ := compiled(t, Compose(shared, shared), nil, "").find(lines())
 	if first != "GET:192.0.2.7" || second != "GET:192.0.2.7:GET:192.0.2.7" {
 		t.Errorf("the keys are %q and %q", first, second)
 	}

@@ -73,7 +73,7 @@ func FuzzKeys(f *testing.F) {
 		one, two := [3]string{a1, b1, c1}, [3]string{a2, b2, c2}
 		for _, scheme := range schemes {
 			for i, key := range fuzzKeys {
-				keys := ring(t, scheme.wrap(key), scheme.wrap(fuzzNoKey), scheme.secret)
+				keys := compiled(t, scheme.wrap(key), scheme.wrap(fuzzNoKey), scheme.secret)
 				first, second := keyOf(t, keys, one), keyOf(t, keys, two)
 				if same := answerOfRule(key, one) == answerOfRule(key, two); same != (first == second) {
 					t.Errorf("%s, key %d: %q and %q have the keys %q and %q, want them to be the same: %v", scheme.name, i, one, two, first, second, same)
@@ -83,7 +83,7 @@ func FuzzKeys(f *testing.F) {
 	})
 }
 
-func keyOf(t *testing.T, keys *keyring, values [3]string) string {
+func keyOf(t *testing.T, keys *ruleKeys, values [3]string) string {
 	t.Helper()
 	key, _, cause := keys.find(newRequest(func(r *http.Request) {
 		for i, name := range []string{"X-A", "X-B", "X-C"} {

@@ -9,18 +9,6 @@ import (
 	"testing"
 )
 
-func lines(headers ...string) Request {
-	var list [][2]string
-	for i := 0; i < len(headers); i += 2 {
-		list = append(list, [2]string{headers[i], headers[i+1]})
-	}
-	return request("192.0.2.7:1234", list...)
-}
-
-func fails(err error) Key {
-	return KeyFunc(func(*http.Request) (string, error) { return "ignored", err })
-}
-
 func TestPlainKeys(t *testing.T) {
 	long := strings.Repeat("x", 128)
 	for _, test := range []struct {
@@ -53,7 +41,7 @@ func TestPlainKeys(t *testing.T) {
 		{"a part that is missing is no key", Compose(ClientIP(), Header("X-A")), lines(), "%N:192.0.2.7"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, skip, cause := ring(t, test.key, nil, "").find(test.request)
+			got, skip, cause := compiled(t, test.key, nil, "").find(test.request)
 			if got != test.want || skip || cause != nil {
 				t.Errorf("the key is %q, skip %v, cause %v; want %q", got, skip, cause, test.want)
 			}
@@ -83,7 +71,7 @@ func TestHashedKeys(t *testing.T) {
 		{"nobody under a KeySecret", Header("X-A"), request("@"), keySecret},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, skip, cause := ring(t, test.key, nil, test.secret).find(test.request)
+			got, skip, cause := compiled(t, test.key, nil, test.secret).find(test.request)
 			if len(got) != 23 || got[0] != '#' || skip || cause != nil {
 				t.Errorf("the key is %q, skip %v, cause %v; want '#' and 22 characters", got, skip, cause)
 			}
@@ -101,7 +89,7 @@ func TestMarksCannotBeForged(t *testing.T) {
 				if noKey != nil {
 					noKey = wrap(noKey)
 				}
-				got, _, _ := ring(t, wrap(key), noKey, scheme.secret).find(r)
+				got, _, _ := compiled(t, wrap(key), noKey, scheme.secret).find(r)
 				return got
 			}
 			first := FirstOf(Header("X-A"), Header("X-B"))
@@ -148,7 +136,7 @@ func TestErrorsOfKeys(t *testing.T) {
 		{"so are both", fails(broken), fails(worse), "%U", false, []error{broken, worse}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, skip, cause := ring(t, test.key, test.noKey, "").find(lines("X-A", "v"))
+			got, skip, cause := compiled(t, test.key, test.noKey, "").find(lines("X-A", "v"))
 			if got != test.want || skip != test.skip || (cause != nil) != (test.causes != nil) {
 				t.Errorf("the key is %q, skip %v, cause %v; want %q, skip %v, causes %v", got, skip, cause, test.want, test.skip, test.causes)
 			}
@@ -162,7 +150,7 @@ func TestErrorsOfKeys(t *testing.T) {
 }
 
 func TestPanicOfAKeyFuncPasses(t *testing.T) {
-	keys := ring(t, Compose(ClientIP(), KeyFunc(func(*http.Request) (string, error) { panic("mine") })), nil, keySecret)
+	keys := compiled(t, Compose(ClientIP(), KeyFunc(func(*http.Request) (string, error) { panic("mine") })), nil, keySecret)
 	defer func() {
 		if got := recover(); got != "mine" {
 			t.Errorf("recovered %v, want the panic of the KeyFunc", got)
@@ -189,7 +177,7 @@ func TestKeysFoundElsewhere(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, scheme := range schemes {
-				keys := ring(t, scheme.wrap(test.key), nil, scheme.secret)
+				keys := compiled(t, scheme.wrap(test.key), nil, scheme.secret)
 				want, _, _ := keys.find(test.request)
 				if got, err := keys.of(test.parts); got != want || err != nil {
 					t.Errorf("%s: of(%q) is %q, %v; want the key of the request, %q", scheme.name, test.parts, got, err, want)
@@ -201,7 +189,7 @@ func TestKeysFoundElsewhere(t *testing.T) {
 
 // TestAddressParts: an operator who mistypes an address must not think that he has unblocked somebody.
 func TestAddressParts(t *testing.T) {
-	keys := ring(t, ClientIP(), nil, "")
+	keys := compiled(t, ClientIP(), nil, "")
 	for part, want := range map[string]string{
 		"192.0.2.7": "192.0.2.7", "::ffff:192.0.2.7": "192.0.2.7", "192.0.2.7/32": "192.0.2.7",
 		"2001:db8:1:2:3::4": "2001:db8:1:2::/64", "2001:db8:1:2::/64": "2001:db8:1:2::/64", "2001:db8:1:2:3::/64": "2001:db8:1:2::/64",
@@ -215,7 +203,7 @@ func TestAddressParts(t *testing.T) {
 }
 
 func TestWrongNumberOfParts(t *testing.T) {
-	keys := ring(t, Compose(ClientIP(), FirstOf(Compose(Header("X-A"), Everyone()), Header("X-B"))), nil, "")
+	keys := compiled(t, Compose(ClientIP(), FirstOf(Compose(Header("X-A"), Everyone()), Header("X-B"))), nil, "")
 	for _, parts := range [][]string{nil, {"a"}, {"a", "b", "c"}} {
 		key, err := keys.of(parts)
 		if want := fmt.Sprintf("got %d parts, want 2", len(parts)); err == nil || !strings.Contains(err.Error(), want) {

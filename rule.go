@@ -62,7 +62,7 @@ type rule struct {
 	Rule
 	name    string
 	scope   string
-	keys    *keyring
+	keys    *ruleKeys
 	index   int    // in settings.rules
 	problem []byte // the body of a refusal by this rule alone
 	mode    limiter.Mode

@@ -11,15 +11,20 @@ import (
 	"testing"
 )
 
-// found is the identity that key finds in r, "none" where NoKey decides, and the cause.
-func found(t *testing.T, key Key, r Request) (string, error) {
+// checkFound checks that key finds the identity want in r, or that NoKey decides if want is "none". It returns why
+// NoKey decided.
+func checkFound(t *testing.T, key Key, r Request, want string) (cause error) {
 	t.Helper()
-	keys := ring(t, key, Everyone(), "")
-	if text, _, cause := keys.find(r); text == "%N:" {
-		return "none", cause
+	keys := compiled(t, key, Everyone(), "")
+	wantKey, _ := keys.of([]string{want})
+	if want == "none" {
+		wantKey = "%N:"
 	}
-	v, err := keys.key.root.leaf.find(r)
-	return v.text, err
+	got, _, cause := keys.find(r)
+	if got != wantKey {
+		t.Errorf("the key is %q, want %q: that of the identity %q", got, wantKey, want)
+	}
+	return cause
 }
 
 func TestCredentials(t *testing.T) {
@@ -53,8 +58,8 @@ func TestCredentials(t *testing.T) {
 		{"a cookie of one quote", Cookie("sid"), []string{"Cookie", `sid="`}, `"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got, err := found(t, test.key, lines(test.headers...)); got != test.want || err != nil {
-				t.Errorf("the identity in %q is %q, %v; want %q", test.headers, got, err, test.want)
+			if cause := checkFound(t, test.key, lines(test.headers...), test.want); cause != nil {
+				t.Errorf("the cause for %q is %v, want none", test.headers, cause)
 			}
 		})
 	}
@@ -94,9 +99,9 @@ func TestContextValue(t *testing.T) {
 			r := newRequest(func(r *http.Request) {
 				*r = *r.WithContext(context.WithValue(r.Context(), userKey{}, test.value))
 			})
-			got, cause := found(t, ContextValue(userKey{}), r)
-			if got != test.want || (cause != nil) != (test.cause != "") {
-				t.Errorf("the identity of %v is %q, %v; want %q", test.value, got, cause, test.want)
+			cause := checkFound(t, ContextValue(userKey{}), r, test.want)
+			if (cause != nil) != (test.cause != "") {
+				t.Errorf("the cause for %v is %v, want one: %v", test.value, cause, test.cause != "")
 			}
 			if cause != nil && (!strings.Contains(cause.Error(), test.cause) || strings.Contains(cause.Error(), "secret")) {
 				t.Errorf("the cause is %q, want the type %s and not the value", cause, test.cause)
@@ -122,8 +127,8 @@ func TestClientCert(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRequest(func(r *http.Request) { r.TLS = test.state })
-			if got, err := found(t, ClientCert(), r); got != test.want || err != nil {
-				t.Errorf("the identity is %q, %v; want %q", got, err, test.want)
+			if cause := checkFound(t, ClientCert(), r, test.want); cause != nil {
+				t.Errorf("the cause is %v, want none", cause)
 			}
 		})
 	}
@@ -150,12 +155,12 @@ func TestRoutes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, err := found(t, RouteOf(mux), HTTPRequest(r)); got != test.want || err != nil {
-				t.Errorf("around the mux the route is %q, %v; want %q", got, err, test.want)
+			if cause := checkFound(t, RouteOf(mux), HTTPRequest(r), test.want); cause != nil {
+				t.Errorf("around the mux the cause is %v, want none", cause)
 			}
 			r.Pattern = test.want
-			if got, err := found(t, Route(), HTTPRequest(r)); got != test.want || err != nil {
-				t.Errorf("inside the mux the route is %q, %v; want %q", got, err, test.want)
+			if cause := checkFound(t, Route(), HTTPRequest(r), test.want); cause != nil {
+				t.Errorf("inside the mux the cause is %v, want none", cause)
 			}
 		})
 	}

@@ -1,13 +1,13 @@
-package httplimit
+package clientip
 
 import "strings"
 
-// A Forwarded line (RFC 7239, section 4) is a list of elements parted by ',', an element pairs parted by ';', and a
-// pair a token, '=' and a value, which may be a quoted string with either separator in it. Proxies copy Host, which
-// the client writes, into host=; so whoever splits at commas believes the client.
+// A Forwarded line (RFC 7239, section 4) is a list of elements separated by ',', an element is pairs separated by ';',
+// and a pair is a token, '=' and a value, which may be a quoted string with either separator in it. Proxies copy Host,
+// which the client writes, into host=; so whoever splits at commas believes the client.
 
-// wellQuoted tells whether every quoted string of a line follows a '=' and ends. Else nobody can tell where the line's
-// elements begin. What else is wrong with an element concerns that element alone.
+// wellQuoted reports whether every quoted string of a line follows a '=' and ends. Else it is uncertain where the
+// elements of the line begin. Other faults of an element concern that element alone.
 func wellQuoted(line string) bool {
 	for {
 		quote := strings.IndexByte(line, '"')
@@ -25,7 +25,7 @@ func wellQuoted(line string) bool {
 	}
 }
 
-// quotedLength is the length of the quoted string that s begins with, both quotes included; 0 if it does not end.
+// quotedLength returns the length of the quoted string that s begins with, both quotes included; 0 if it does not end.
 func quotedLength(s string) int {
 	for i := 1; i < len(s); i++ {
 		switch s[i] {
@@ -38,7 +38,7 @@ func quotedLength(s string) int {
 	return 0
 }
 
-// lastUnquotedComma is the place of the last ',' outside quoted strings in a line that is well quoted, else -1.
+// lastUnquotedComma returns the index of the last ',' outside quoted strings in a line that is well quoted, or -1.
 //
 // It reads backwards, so that a walk reads a line twice at most, however long a client has made it. From a closing
 // quote the opening one is the nearest that is not escaped: a quote inside follows its backslash, the opening one '='.
@@ -100,7 +100,7 @@ func forwardedValue(s string) (value, rest string, ok bool) {
 	return value, rest, value != ""
 }
 
-// unescape takes the backslashes out of the text of a quoted string.
+// unescape removes the backslashes from the text of a quoted string.
 func unescape(s string) string {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s

@@ -3,6 +3,9 @@ package httplimit
 import (
 	"net/netip"
 	"slices"
+
+	"github.com/httplimit/httplimit/internal/clientip"
+	"github.com/httplimit/httplimit/internal/keyenc"
 )
 
 // ClientIP is the address of the client: an IPv4 address, or the /64 network of an IPv6 address, since one machine
@@ -17,7 +20,7 @@ import (
 func ClientIP(trusted ...netip.Prefix) Key {
 	cfg := ClientIPConfig{TrustedProxies: trusted}
 	if len(trusted) > 0 {
-		cfg.Header = headerXFF
+		cfg.Header = "X-Forwarded-For"
 	}
 	return ClientIPFrom(cfg)
 }
@@ -63,7 +66,38 @@ type clientIP ClientIPConfig
 
 func (clientIP) sealed() {}
 
-const (
-	headerXFF       = "X-Forwarded-For"
-	headerForwarded = "Forwarded"
-)
+func (cfg clientIP) compile(c *keyCompiler, field string) keyNode {
+	resolver, faults := clientip.New(clientip.Config(cfg))
+	for _, fault := range faults {
+		c.fault(field+"."+fault.Field, "%s", fault.Reason)
+	}
+	k := &addressKey{resolver: resolver, warnings: c.warnings}
+	return keyLeaf{find: k.find, parse: k.parse, wants: 1}
+}
+
+// addressKey finds the bucket of a client's address. Immutable but for its warnings.
+type addressKey struct {
+	resolver *clientip.Resolver
+	warnings *addressWarnings
+}
+
+func (k *addressKey) find(r Request) (keyenc.Identity, error) {
+	client, origin := k.resolver.Client(r.RemoteAddr(), r)
+	k.warnings.check(k.resolver, client, origin, r)
+	if !client.IsValid() {
+		return keyenc.Identity{}, ErrNoKey
+	}
+	return bucketIdentity(k.resolver.Bucket(client)), nil
+}
+
+func (k *addressKey) parse(part string) (keyenc.Identity, error) {
+	bucket, err := k.resolver.ParseBucket(part)
+	return bucketIdentity(bucket), err
+}
+
+func bucketIdentity(b clientip.Bucket) keyenc.Identity {
+	if b.Text != "" {
+		return keyenc.PlainText(b.Text)
+	}
+	return keyenc.Network(b.Network)
+}

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/httplimit/httplimit/limiter"
 )
@@ -75,27 +73,62 @@ func TestAddressWarnings(t *testing.T) {
 	}
 }
 
-// A proxy that is put in front of a running service is found as well, though not with its first request.
-func TestUntrustedHeaderIsFoundLater(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		m, err := New(Config{
-			Rules:  []Rule{{Name: "ip", Key: ClientIP(), Limit: limiter.PerHour(1)}},
-			Logger: slog.New(slog.NewTextHandler(&log, nil)),
+// counting is a request that counts how often its headers are asked for.
+type counting struct {
+	Request
+	asked int
+}
+
+func (c *counting) Values(header string) []string {
+	c.asked++
+	return c.Request.Values(header)
+}
+
+// TestHeadersAreSampled: without a header to warn of it is looked for in the first requests, then in few.
+func TestHeadersAreSampled(t *testing.T) {
+	for name, key := range map[string]Key{"no proxies": ClientIP(), "another peer": ClientIP(netip.MustParsePrefix("10.0.0.0/8"))} {
+		t.Run(name, func(t *testing.T) {
+			keys := compiled(t, key, nil, "")
+			r := &counting{Request: request("192.0.2.7:1")}
+			for range checkFirst {
+				asked := r.asked
+				keys.find(r)
+				if r.asked == asked {
+					t.Fatal("one of the first requests was not checked, want all of them")
+				}
+			}
+			r.asked = 0
+			const requests = 100 * sampleEvery
+			for range requests {
+				keys.find(r)
+			}
+			// The mean is 100 requests with at most 2 headers each: 10 times that does not happen by chance.
+			if r.asked == 0 || r.asked > 2*1000 {
+				t.Errorf("the headers were asked for %d times in %d requests, want about 100 or 200", r.asked, requests)
+			}
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		direct, proxied := request("192.0.2.7:1"), request("192.0.2.7:1", [2]string{"X-Forwarded-For", "198.51.100.7"})
-		for range 2 * firstLooks {
-			m.Check(direct).Settle(200)
-		}
-		for range 2 * laterLooks {
-			m.Check(proxied).Settle(200)
-			time.Sleep(time.Millisecond)
-		}
-		if got := strings.Count(log.String(), "forwarded-header-not-trusted"); got != 1 {
-			t.Errorf("warned %d times, want once; the log is %q", got, log.String())
-		}
+	}
+}
+
+// TestUntrustedHeaderIsFoundLater: a proxy that is put in front of a running service is found as well, though not with
+// its first request.
+func TestUntrustedHeaderIsFoundLater(t *testing.T) {
+	var log bytes.Buffer
+	m, err := New(Config{
+		Rules:  []Rule{{Name: "ip", Key: ClientIP(), Limit: limiter.PerHour(1)}},
+		Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	direct, proxied := request("192.0.2.7:1"), request("192.0.2.7:1", [2]string{"X-Forwarded-For", "198.51.100.7"})
+	for range 2 * checkFirst {
+		m.Check(direct).Settle(200)
+	}
+	for range 100 * sampleEvery { // by chance none of them is checked once in e^100 times
+		m.Check(proxied).Settle(200)
+	}
+	if got := strings.Count(log.String(), "forwarded-header-not-trusted"); got != 1 {
+		t.Errorf("warned %d times, want once; the log is %q", got, log.String())
+	}
 }

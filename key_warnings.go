@@ -1,24 +1,29 @@
 package httplimit
 
-import "sync/atomic"
+import (
+	"math/rand/v2"
+	"sync/atomic"
+
+	"github.com/httplimit/httplimit/internal/clientip"
+)
 
 // addressWarnings are what the ClientIP keys of one rule have to say about the setup around it, each at most once.
 type addressWarnings struct {
-	untrustedHeader    lookout
-	untrustedPeer      lookout
+	untrustedHeader    sampledWarning
+	untrustedPeer      sampledWarning
 	peerWithoutAddress warning
 	endedAtProxy       warning
 }
 
 func newAddressWarnings(warn func(code, message string)) *addressWarnings {
 	return &addressWarnings{
-		untrustedHeader: lookout{warning: warning{
+		untrustedHeader: sampledWarning{warning: warning{
 			code: "forwarded-header-not-trusted",
 			message: "requests carry X-Forwarded-For or Forwarded, and a ClientIP key trusts no proxy: " +
 				"if the service stands behind one, all its clients share the proxy's bucket; give ClientIP the proxy's networks",
 			warn: warn,
 		}},
-		untrustedPeer: lookout{warning: warning{
+		untrustedPeer: sampledWarning{warning: warning{
 			code: "forwarded-header-from-untrusted-peer",
 			message: "a peer that a ClientIP key does not trust sent the header that it reads: if that is a proxy of yours, " +
 				"its network is missing from the trusted ones and all its clients share one bucket; if not, somebody passed your proxies by",
@@ -39,58 +44,63 @@ func newAddressWarnings(warn func(code, message string)) *addressWarnings {
 	}
 }
 
-// warning is said once.
+// check raises what the address found for r says about the setup.
+func (w *addressWarnings) check(
+	resolver *clientip.Resolver, client clientip.Address, origin clientip.Origin, r Request,
+) {
+	switch {
+	case origin == clientip.Proxy:
+		w.endedAtProxy.raise()
+		return
+	case origin == clientip.Reported:
+		return
+	case !client.IsValid():
+		w.peerWithoutAddress.raise()
+	}
+	ignored := &w.untrustedHeader
+	if resolver.TrustsProxies() {
+		ignored = &w.untrustedPeer
+	}
+	if ignored.due() && resolver.Ignores(r) {
+		ignored.raise()
+	}
+}
+
+// warning is logged once.
 type warning struct {
 	code, message string
 	warn          func(code, message string)
 	raised        atomic.Bool
 }
 
-// raise costs one load once the warning has been said.
+// raise costs one load once the warning was logged.
 func (w *warning) raise() {
 	if !w.raised.Load() && !w.raised.Swap(true) {
 		w.warn(w.code, w.message)
 	}
 }
 
-// lookAgain has both lookouts look at one more request.
-func (w *addressWarnings) lookAgain() {
-	w.untrustedHeader.again()
-	w.untrustedPeer.again()
-}
-
-// lookout warns of forwarding headers that nobody believes. Where there are none it would look for ever, so it looks
-// at the first requests, and then at those that it is told to.
-type lookout struct {
+// sampledWarning is a warning whose cause is looked for in requests that mostly do not have it, until it was logged.
+// That is done for a sample of them, which bounds the cost on the hot path.
+type sampledWarning struct {
 	warning
-	looks atomic.Uint32
+	checked atomic.Uint32
 }
 
 const (
-	firstLooks = 1024
-	// laterLooks is in how many milliseconds there is one whose requests are looked at: a proxy put in front later is
-	// found within some hundred requests. To ask for a random number instead would be a twentieth of a request's time.
-	laterLooks = 256
+	checkFirst  = 1024 // requests that are checked one and all
+	sampleEvery = 256  // of the later ones, one in so many: a proxy put in front later is found within a few hundred
 )
 
-// done tells that nothing is looked at now. It is on the way of every request.
-func (l *lookout) done() bool { return l.looks.Load() >= firstLooks }
-
-func (l *lookout) again() {
-	if l.done() {
-		l.looks.Store(firstLooks - 1)
+// due reports whether a request is to be checked. After the first ones it only reads what other threads read too, so
+// that no cache line moves between them.
+func (w *sampledWarning) due() bool {
+	if w.raised.Load() {
+		return false
 	}
-}
-
-func (l *lookout) look(r Request, headers ...string) {
-	if l.done() || l.raised.Load() {
-		return
+	if w.checked.Load() < checkFirst {
+		w.checked.Add(1)
+		return true
 	}
-	l.looks.Add(1)
-	for _, header := range headers {
-		if header != "" && len(r.Values(header)) > 0 {
-			l.raise()
-			return
-		}
-	}
+	return rand.Uint32()%sampleEvery == 0
 }

@@ -1,4 +1,4 @@
-package httplimit
+package clientip
 
 import (
 	"math/rand/v2"
@@ -15,18 +15,14 @@ var fuzzProxies = []netip.Prefix{
 
 var fuzzHeaders = []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip"}
 
-// walker is the key of one setup, for tests; the oracle is its twin.
-func walker(t testing.TB, o oracle) *keyring {
-	cfg := ClientIPConfig{Header: o.header, TrustedProxies: o.trusted, TrustedHops: o.hops, TrustUnixSocket: o.unix}
-	return ring(t, ClientIPFrom(cfg), Everyone(), "")
-}
-
-func bucketOf(keys *keyring, remote, header string, lines []string) string {
-	key, _, _ := keys.find(newRequest(func(r *http.Request) {
-		r.RemoteAddr = remote
-		r.Header[header] = lines
-	}))
-	return key
+// resolver is that of one setup; the oracle is its twin.
+func resolver(t testing.TB, o oracle) *Resolver {
+	t.Helper()
+	r, faults := New(Config{Header: o.header, TrustedProxies: o.trusted, TrustedHops: o.hops, TrustUnixSocket: o.unix})
+	if len(faults) > 0 {
+		t.Fatalf("the faults are %v, want none", faults)
+	}
+	return r
 }
 
 // FuzzClientIP compares the walk with the oracle on any peer and any header, whose lines are parted by newlines.
@@ -59,7 +55,7 @@ func FuzzClientIP(f *testing.F) {
 		}
 		lines := strings.Split(value, "\n")
 		want := bucket(o.client(remote, lines))
-		if got := bucketOf(walker(t, o), remote, o.header, lines); got != want {
+		if got := bucketOf(resolver(t, o), remote, http.Header{o.header: lines}); got != want {
 			t.Errorf("the bucket of %q with %s %q, %d hops, unix %v is %s, want %s", remote, o.header, lines, o.hops, unix, got, want)
 		}
 	})
@@ -73,10 +69,10 @@ func FuzzPeer(f *testing.F) {
 	} {
 		f.Add(remote)
 	}
-	keys := ring(f, ClientIP(), Everyone(), "")
+	peer := resolver(f, oracle{})
 	f.Fuzz(func(t *testing.T, remote string) {
 		want := bucket(oracle{}.client(remote, nil))
-		if got := bucketOf(keys, remote, "X-Forwarded-For", nil); got != want {
+		if got := bucketOf(peer, remote, nil); got != want {
 			t.Errorf("the bucket of %q is %s, want %s", remote, got, want)
 		}
 	})
@@ -133,7 +129,7 @@ func FuzzTrustedSuffix(f *testing.F) {
 			rng := rand.New(rand.NewPCG(seed, 0))
 			proxies := hops(rng)
 			lines, remote := forward(rng, header, addr.String(), strings.Split(written, "\n"), proxies)
-			got := bucketOf(walker(t, oracle{header: header, trusted: fuzzProxies}), remote, header, lines)
+			got := bucketOf(resolver(t, oracle{header: header, trusted: fuzzProxies}), remote, http.Header{header: lines})
 			if got == want {
 				continue
 			}
@@ -161,7 +157,7 @@ func FuzzCountedHops(f *testing.F) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		proxies := hops(rng)
 		lines, remote := forward(rng, "X-Forwarded-For", addr.String(), strings.Split(written, "\n"), proxies)
-		got := bucketOf(walker(t, oracle{header: "X-Forwarded-For", hops: len(proxies)}), remote, "X-Forwarded-For", lines)
+		got := bucketOf(resolver(t, oracle{header: "X-Forwarded-For", hops: len(proxies)}), remote, http.Header{"X-Forwarded-For": lines})
 		if want := bucket(addr.Unmap()); got != want {
 			t.Errorf("with %q from %s and %d hops the bucket is %s, want %s", lines, remote, len(proxies), got, want)
 		}

@@ -1,6 +1,10 @@
 package httplimit
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/httplimit/httplimit/internal/keyenc"
+)
 
 // Route is the pattern that matched the request, so that each route has a bucket of its own; requests that match none
 // share one. It is known where routing comes before the limiter: inside the handlers of a [http.ServeMux], in the
@@ -19,22 +23,22 @@ type (
 func (route) sealed()   {}
 func (routeOf) sealed() {}
 
-func (k route) prepare(*keyCompiler, string) finder { return k }
+func (k route) compile(*keyCompiler, string) keyNode { return leaf(k.find) }
 
-func (route) find(r Request) (identity, error) { return identity{text: r.Route()}, nil }
+func (route) find(r Request) (keyenc.Identity, error) { return keyenc.Text(r.Route()), nil }
 
-func (k routeOf) prepare(c *keyCompiler, field string) finder {
+func (k routeOf) compile(c *keyCompiler, field string) keyNode {
 	if k.mux == nil {
 		c.fault(field, "the mux of RouteOf is nil, want the mux that the middleware wraps")
 	}
-	return k
+	return leaf(k.find)
 }
 
-func (k routeOf) find(r Request) (identity, error) {
+func (k routeOf) find(r Request) (keyenc.Identity, error) {
 	request := r.HTTP()
 	_, pattern := k.mux.Handler(request)
 	if request.Method == http.MethodConnect && pattern == request.URL.Path+"/" {
 		pattern = "" // a redirect, for which the mux tells the path that the client wrote
 	}
-	return identity{text: pattern}, nil
+	return keyenc.Text(pattern), nil
 }

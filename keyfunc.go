@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+
+	"github.com/httplimit/httplimit/internal/keyenc"
 )
 
 // Key says who a request is counted for. A limit is worth what its key is worth: an identity that the client can
@@ -67,17 +69,33 @@ func (secret) sealed()   {}
 func (composed) sealed() {}
 func (firstOf) sealed()  {}
 
-func (f KeyFunc) prepare(c *keyCompiler, field string) finder {
+func (f KeyFunc) compile(c *keyCompiler, field string) keyNode {
 	if f == nil {
 		c.fault(field, "the KeyFunc is nil, want a function")
 	}
-	return f
+	return leaf(func(r Request) (keyenc.Identity, error) {
+		text, err := f(r.HTTP())
+		return keyenc.Text(text), err
+	})
 }
 
-func (f KeyFunc) find(r Request) (identity, error) {
-	text, err := f(r.HTTP())
-	return identity{text: text}, err
+func (everyone) compile(*keyCompiler, string) keyNode {
+	return keyLeaf{find: func(Request) (keyenc.Identity, error) { return keyenc.Identity{}, nil }}
 }
 
-func (e everyone) prepare(*keyCompiler, string) finder { return e }
-func (everyone) find(Request) (identity, error)        { return identity{}, nil }
+func (k secret) compile(c *keyCompiler, field string) keyNode {
+	c.secret = true
+	return c.node(field, k.of)
+}
+
+func (k composed) compile(c *keyCompiler, field string) keyNode {
+	return allNodes(c.nodes(field+".Compose", k))
+}
+
+func (k firstOf) compile(c *keyCompiler, field string) keyNode {
+	n := firstNode{nodes: c.nodes(field+".FirstOf", k)}
+	for i := range n.nodes {
+		n.marks = append(n.marks, keyenc.MarkAlternative(i))
+	}
+	return n
+}

@@ -3,8 +3,11 @@ package httplimit
 import (
 	"bytes"
 	"encoding/base64"
+	"net/http"
 	"net/textproto"
 	"strings"
+
+	"github.com/httplimit/httplimit/internal/keyenc"
 )
 
 // BearerToken is the token of "Authorization: Bearer ...". It is a [Secret]: hashed wherever it goes.
@@ -53,43 +56,43 @@ func (headerKey) sealed()   {}
 func (cookie) sealed()      {}
 func (basicUser) sealed()   {}
 
-func (k bearerToken) prepare(*keyCompiler, string) finder { return k }
-func (k basicUser) prepare(*keyCompiler, string) finder   { return k }
+func (k bearerToken) compile(*keyCompiler, string) keyNode { return leaf(k.find) }
+func (k basicUser) compile(*keyCompiler, string) keyNode   { return leaf(k.find) }
 
-func (k headerKey) prepare(c *keyCompiler, field string) finder {
+func (k headerKey) compile(c *keyCompiler, field string) keyNode {
 	switch {
 	case !isToken(k.name):
 		c.fault(field, "%q is not the name of a header field", k.name)
 	case strings.EqualFold(k.name, "Host"):
 		c.fault(field, "Host is not among the header fields of a request, want a KeyFunc that returns r.Host")
 	}
-	return k
+	return leaf(k.find)
 }
 
-func (k cookie) prepare(c *keyCompiler, field string) finder {
+func (k cookie) compile(c *keyCompiler, field string) keyNode {
 	if !isToken(k.name) {
 		c.fault(field, "%q is not the name of a cookie", k.name)
 	}
-	return k
+	return leaf(k.find)
 }
 
-func (bearerToken) find(r Request) (identity, error) {
+func (bearerToken) find(r Request) (keyenc.Identity, error) {
 	token, ok := credentials(r, "Bearer")
 	if !ok {
-		return identity{}, ErrNoKey
+		return keyenc.Identity{}, ErrNoKey
 	}
-	return identity{text: token}, nil
+	return keyenc.Text(token), nil
 }
 
-func (k headerKey) find(r Request) (identity, error) {
+func (k headerKey) find(r Request) (keyenc.Identity, error) {
 	lines := r.Values(k.name)
 	if len(lines) != 1 || lines[0] == "" {
-		return identity{}, ErrNoKey
+		return keyenc.Identity{}, ErrNoKey
 	}
-	return identity{text: lines[0]}, nil
+	return keyenc.Text(lines[0]), nil
 }
 
-func (k cookie) find(r Request) (identity, error) {
+func (k cookie) find(r Request) (keyenc.Identity, error) {
 	value, seen := "", false
 	for _, line := range r.Values("Cookie") {
 		for line != "" {
@@ -100,7 +103,7 @@ func (k cookie) find(r Request) (identity, error) {
 				continue
 			}
 			if seen {
-				return identity{}, ErrNoKey // handlers disagree on which of the two is the session
+				return keyenc.Identity{}, ErrNoKey // handlers disagree on which of the two is the session
 			}
 			value, seen = strings.Trim(text, " \t"), true
 		}
@@ -109,23 +112,23 @@ func (k cookie) find(r Request) (identity, error) {
 		value = value[1 : len(value)-1] // as http.Request.Cookie reads it: quoted or not, it is one session
 	}
 	if value == "" {
-		return identity{}, ErrNoKey
+		return keyenc.Identity{}, ErrNoKey
 	}
-	return identity{text: value}, nil
+	return keyenc.Text(value), nil
 }
 
-func (basicUser) find(r Request) (identity, error) {
+func (basicUser) find(r Request) (keyenc.Identity, error) {
 	encoded, ok := credentials(r, "Basic")
 	if !ok {
-		return identity{}, ErrNoKey
+		return keyenc.Identity{}, ErrNoKey
 	}
 	var from, to [128]byte // longer ones go to the heap
 	decoded, err := base64.StdEncoding.AppendDecode(to[:0], append(from[:0], encoded...))
 	colon := bytes.IndexByte(decoded, ':')
 	if err != nil || colon < 1 {
-		return identity{}, ErrNoKey
+		return keyenc.Identity{}, ErrNoKey
 	}
-	return identity{text: string(decoded[:colon])}, nil
+	return keyenc.Text(string(decoded[:colon])), nil
 }
 
 // credentials returns what follows the scheme in the one Authorization line (RFC 9110, section 11.4): one word.
@@ -146,3 +149,6 @@ func credentials(r Request, scheme string) (string, bool) {
 	}
 	return word, true
 }
+
+// isToken reports whether s is a token of RFC 9110, section 5.6.2, which the names of fields and of cookies are.
+func isToken(s string) bool { return (&http.Cookie{Name: s}).Valid() == nil }

@@ -3,6 +3,8 @@ package httplimit
 import (
 	"net/http"
 	"net/netip"
+
+	"github.com/httplimit/httplimit/internal/clientip"
 )
 
 // NotFrom returns a condition for Rule.When: the rule applies to everybody but the clients in networks, such as an
@@ -12,28 +14,19 @@ import (
 // everybody. Use the same value for the Key of a rule, so that [New] reports what is wrong with it: a client that is
 // anything else, or faulty, exempts nobody. Without an address a request is not exempt.
 func NotFrom(client Key, networks ...netip.Prefix) func(*http.Request) bool {
-	c := keyCompiler{warnings: newAddressWarnings(func(string, string) {})}
-	cfg, isAddress := client.(clientIP)
-	exempt := make([]netip.Prefix, 0, len(networks))
+	exempt := make(clientip.Networks, 0, len(networks))
 	for _, network := range networks {
-		if network, reason := unmapNetwork(network); reason == "" {
+		if network, reason := clientip.UnmapNetwork(network); reason == "" {
 			exempt = append(exempt, network)
 		}
 	}
-	resolver, _ := cfg.prepare(&c, "client").(*clientResolver)
-	if !isAddress || len(c.faults) > 0 {
+	cfg, isAddress := client.(clientIP)
+	resolver, faults := clientip.New(clientip.Config(cfg))
+	if !isAddress || len(faults) > 0 {
 		return func(*http.Request) bool { return true }
 	}
 	return func(r *http.Request) bool {
-		at, ok := resolver.client(&httpRequest{r: r})
-		if !ok {
-			return true
-		}
-		for _, network := range exempt {
-			if network.Contains(at.addr) {
-				return false
-			}
-		}
-		return true
+		at, _ := resolver.Client(r.RemoteAddr, r.Header)
+		return !exempt.Contains(at)
 	}
 }

@@ -1,4 +1,4 @@
-package httplimit
+package clientip
 
 import (
 	"net/netip"
@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// oracle is the walk of ClientIPConfig again, slow and obvious: all elements in one list, addresses told by patterns.
+// oracle is the walk of a Config again, slow and obvious: all elements in one list, addresses recognised by patterns.
 type oracle struct {
 	header  string
 	trusted []netip.Prefix
@@ -173,10 +173,10 @@ func (o oracle) client(remote string, lines []string) netip.Addr {
 	return at
 }
 
-// bucket is the key of an address with the default bits.
+// bucket is the text of an address's bucket with the default bits.
 func bucket(addr netip.Addr) string {
 	if !addr.IsValid() {
-		return "%N:" // the tests' NoKey is Everyone
+		return noAddress
 	}
 	if raw := addr.As16(); netip.MustParsePrefix("64:ff9b::/96").Contains(addr) {
 		addr = netip.AddrFrom4([4]byte(raw[12:]))

@@ -1,4 +1,4 @@
-package httplimit
+package clientip
 
 import (
 	"encoding/json"
@@ -43,25 +43,26 @@ type addressVectors struct {
 	} `json:"groups"`
 }
 
-// notExpressible are the cases that a ClientIPConfig cannot say, each with the reason.
+// notExpressible are the cases that a Config cannot express, each with the reason.
 var notExpressible = map[string]string{
 	"cfg-single-forwarded": "the kind of walk follows from the header's name, so Forwarded is never read as a single value",
 }
 
-func readVectors(t *testing.T, file string, into any) {
+func readVectors(t *testing.T) (vectors addressVectors) {
 	t.Helper()
-	raw, err := os.ReadFile("testdata/" + file)
+	raw, err := os.ReadFile("testdata/client_ip.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(raw, into); err != nil {
+	if err := json.Unmarshal(raw, &vectors); err != nil {
 		t.Fatal(err)
 	}
+	return vectors
 }
 
-// parsed turns the text of a configuration into a ClientIPConfig. What is no network is refused by netip already.
-func (cfg addressConfig) parsed() (ClientIPConfig, error) {
-	out := ClientIPConfig{
+// parsed turns the text of a configuration into a Config. What is no network is refused by netip already.
+func (cfg addressConfig) parsed() (Config, error) {
+	out := Config{
 		Header:      map[string]string{"peer": "", "xff": "X-Forwarded-For", "forwarded": "Forwarded", "single": cfg.Header}[cfg.Source],
 		TrustedHops: cfg.Hops, TrustUnixSocket: cfg.TrustLocal, TrustAll: true, IPv4Bits: cfg.IPv4Bits, IPv6Bits: cfg.IPv6Bits,
 	}
@@ -88,32 +89,43 @@ func networks(texts []string) ([]netip.Prefix, error) {
 	return list, nil
 }
 
-// answer is the key of a request under a configuration.
-func (cfg addressConfig) answer(remote string, headers [][2]string) addressAnswer {
+// answer is the bucket of a request under a configuration.
+func (cfg addressConfig) answer(remote string, lines [][2]string) addressAnswer {
 	parsed, err := cfg.parsed()
 	if err != nil {
 		return addressAnswer{ConfigError: true}
 	}
-	keys, faults := compileKey("Key", "NoKey", ClientIPFrom(parsed), Everyone(), nil, silent)
+	r, faults := New(parsed)
 	if len(faults) > 0 {
 		return addressAnswer{ConfigError: true}
 	}
-	key, _, _ := keys.find(request(remote, headers...))
-	if strings.HasPrefix(key, "%N:") {
+	headers := http.Header{}
+	for _, line := range lines {
+		headers.Add(line[0], line[1])
+	}
+	bucket := bucketOf(r, remote, headers)
+	if bucket == noAddress {
 		return addressAnswer{}
 	}
-	return addressAnswer{Bucket: &key}
+	return addressAnswer{Bucket: &bucket}
 }
 
-func silent(string, string) {}
+const noAddress = "no address"
 
-func request(remote string, headers ...[2]string) Request {
-	return newRequest(func(r *http.Request) {
-		r.RemoteAddr = remote
-		for _, line := range headers {
-			r.Header.Add(line[0], line[1])
-		}
-	})
+// bucketOf returns the text of the bucket of a request, as keys have it.
+func bucketOf(r *Resolver, remote string, headers http.Header) string {
+	client, _ := r.Client(remote, headers)
+	if !client.IsValid() {
+		return noAddress
+	}
+	b := r.Bucket(client)
+	switch {
+	case b.Text != "":
+		return b.Text
+	case b.Network.IsSingleIP():
+		return b.Network.Addr().String()
+	}
+	return b.Network.String()
 }
 
 // String writes a bucket of one address without its bits, as keys do.
@@ -122,7 +134,7 @@ func (a addressAnswer) String() string {
 	case a.ConfigError:
 		return "refused"
 	case a.Bucket == nil:
-		return "no address"
+		return noAddress
 	}
 	if network, err := netip.ParsePrefix(*a.Bucket); err == nil && network.IsSingleIP() {
 		return network.Addr().String()
@@ -131,8 +143,7 @@ func (a addressAnswer) String() string {
 }
 
 func TestAddressVectors(t *testing.T) {
-	var vectors addressVectors
-	readVectors(t, "client_ip.json", &vectors)
+	vectors := readVectors(t)
 	ran := 0
 	for _, c := range vectors.Cases {
 		t.Run(c.ID, func(t *testing.T) {
@@ -153,7 +164,7 @@ func TestAddressVectors(t *testing.T) {
 					return
 				}
 			}
-			t.Errorf("the key of %q with %q under %+v is\n got %s\nwant %s", c.RemoteAddr, c.Headers, c.Config, got, strings.Join(want, " or "))
+			t.Errorf("the bucket of %q with %q under %+v is\n got %s\nwant %s", c.RemoteAddr, c.Headers, c.Config, got, strings.Join(want, " or "))
 		})
 	}
 	if want := len(vectors.Cases) - len(notExpressible); ran != want || ran == 0 {
@@ -162,8 +173,7 @@ func TestAddressVectors(t *testing.T) {
 }
 
 func TestAddressGroups(t *testing.T) {
-	var vectors addressVectors
-	readVectors(t, "client_ip.json", &vectors)
+	vectors := readVectors(t)
 	if len(vectors.Groups) == 0 {
 		t.Fatal("no groups in the file")
 	}

@@ -1,0 +1,114 @@
+package clientip
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// Address is the IP address of a host as it is compared: IPv4-mapped addresses are IPv4, and there is no zone. The
+// zero Address is invalid.
+type Address struct {
+	addr netip.Addr
+	text string // the address as it stands in the request if netip would write it so too (IPv4 has one form), else ""
+}
+
+// IsValid reports whether a is an address.
+func (a Address) IsValid() bool { return a.addr.IsValid() }
+
+// parsePeer reads http.Request.RemoteAddr: "192.0.2.7:80", "[2001:db8::1]:443", and, where a middleware rewrote it,
+// a bare address. The port does not matter. Unix sockets ("@", "", a path) and pipes have no address.
+func parsePeer(s string) Address {
+	addr, port := splitPort(s)
+	if port != "" && port[0] != ':' {
+		return Address{}
+	}
+	return parseAddress(addr)
+}
+
+// parseElement reads the one address of an element of X-Forwarded-For or of a single-value header. Some proxies write
+// a port, and brackets around IPv6.
+func parseElement(s string) Address {
+	addr, port := splitPort(strings.Trim(s, " \t"))
+	if port != "" && !isPort(port) {
+		return Address{}
+	}
+	return parseAddress(addr)
+}
+
+// parseNode reads the value of for= in Forwarded: as parseElement, but the port may be obfuscated (RFC 7239, section
+// 6). "unknown" and obfuscated names are no addresses.
+func parseNode(s string) Address {
+	addr, port := splitPort(s)
+	obfuscated, ok := strings.CutPrefix(port, ":_")
+	if port != "" && !isPort(port) && !(ok && isToken(obfuscated)) {
+		return Address{}
+	}
+	return parseAddress(addr)
+}
+
+// splitPort parts the address from what follows it, its colon included, and takes brackets off. A bare IPv6 address
+// has more than one colon, so nothing follows it.
+func splitPort(s string) (addr, port string) {
+	if strings.HasPrefix(s, "[") {
+		if end := strings.IndexByte(s, ']'); end >= 0 {
+			return s[1:end], s[end+1:]
+		}
+		return s, ""
+	}
+	if colon := strings.IndexByte(s, ':'); colon >= 0 && colon == strings.LastIndexByte(s, ':') {
+		return s[:colon], s[colon:]
+	}
+	return s, ""
+}
+
+func isPort(s string) bool {
+	const most = len(":65535")
+	if len(s) < 2 || len(s) > most || s[0] != ':' {
+		return false
+	}
+	_, err := strconv.ParseUint(s[1:], 10, 16)
+	return err == nil
+}
+
+// parseAddress reads an address that a host can have: not an unspecified one, which stands for "none" (fasthttp has
+// 0.0.0.0 for peers that are not TCP), nor a multicast one. netip takes no octal, hexadecimal or short forms.
+func parseAddress(s string) Address {
+	text := s
+	if percent := strings.IndexByte(s, '%'); percent >= 0 {
+		// Cut off here: netip would intern the zone, and clients can send any number of them.
+		if percent == len(s)-1 || strings.IndexByte(s[:percent], ':') < 0 {
+			return Address{}
+		}
+		s = s[:percent]
+	}
+	addr, err := netip.ParseAddr(s)
+	if err != nil {
+		return Address{}
+	}
+	if !addr.Is4() {
+		text, addr = "", addr.Unmap()
+	}
+	if addr.IsUnspecified() || addr.IsMulticast() {
+		return Address{}
+	}
+	return Address{addr: addr, text: text}
+}
+
+// isToken reports whether s is a token of RFC 9110, section 5.6.2, such as the name of a field.
+func isToken(s string) bool {
+	for i := range len(s) {
+		if !isTokenByte(s[i]) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func isTokenByte(c byte) bool {
+	switch {
+	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		return true
+	}
+	return strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
+}

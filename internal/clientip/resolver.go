@@ -1,0 +1,164 @@
+// Package clientip finds the address of a client: that of the socket peer or, behind trusted proxies, the one that
+// they report in a header. The peer, the lines of the header and a [Config] go in, an address comes out. It knows
+// nothing of net/http, keeps no state between requests and logs nothing.
+//
+// The address is always one that was seen on our own socket or reported by a trusted hop: elements of the header are
+// read from the right, where the nearest proxy writes, and what a client has written itself is never reached.
+package clientip
+
+import (
+	"net/netip"
+	"strings"
+)
+
+// Headers returns all lines of a header field, in order. [net/http.Header] is one.
+type Headers interface {
+	Values(name string) []string
+}
+
+// Resolver finds the addresses of clients as a [Config] says. Immutable and safe for concurrent use.
+type Resolver struct {
+	header             string // canonical; "" for the socket peer
+	proxies            Networks
+	hops               int
+	trustUnix          bool
+	ipv4Bits, ipv6Bits int
+	nat64              Networks
+}
+
+// Origin says where an address comes from.
+type Origin uint8
+
+const (
+	Peer     Origin = iota // the socket peer, which is not trusted to report anybody
+	Reported               // a trusted hop reported it
+	Proxy                  // it is that of a trusted hop, which reported no usable address
+)
+
+// Client returns the address of the client whose request came from remoteAddr, which is written as in
+// http.Request.RemoteAddr. It is invalid if there is none: the peer, or the trusted hop, is no IP address.
+func (r *Resolver) Client(remoteAddr string, headers Headers) (Address, Origin) {
+	peer := parsePeer(remoteAddr)
+	if !r.trustsPeer(peer) {
+		return peer, Peer
+	}
+	var at Address
+	switch lines := headers.Values(r.header); {
+	case r.hops > 0:
+		at = r.count(lines)
+	case r.header == xForwardedFor, r.header == forwarded:
+		return r.walk(lines, peer)
+	case len(lines) > 0:
+		at = parseElement(lines[len(lines)-1])
+	}
+	if !at.IsValid() {
+		return peer, Proxy
+	}
+	return at, Reported
+}
+
+// TrustsProxies reports whether there are peers whose header is believed.
+func (r *Resolver) TrustsProxies() bool {
+	return len(r.proxies) > 0 || r.hops > 0 || r.trustUnix
+}
+
+// Ignores reports whether a request of which [Resolver.Client] took the peer carries a header that a proxy may have
+// written: the one that is read or, where no proxy is trusted, one of the usual ones too.
+func (r *Resolver) Ignores(headers Headers) bool {
+	if !r.TrustsProxies() && (len(headers.Values(xForwardedFor)) > 0 || len(headers.Values(forwarded)) > 0) {
+		return true
+	}
+	return r.header != "" && len(headers.Values(r.header)) > 0
+}
+
+func (r *Resolver) trustsPeer(peer Address) bool {
+	if !peer.IsValid() {
+		return r.trustUnix
+	}
+	return r.proxies.Contains(peer) || r.hops > 0 && len(r.proxies) == 0
+}
+
+// count returns the element that lies as many places from the right as there are proxies.
+func (r *Resolver) count(lines []string) Address {
+	elements := r.elements(lines)
+	for range r.hops - 1 {
+		if _, more := elements.next(); !more {
+			return Address{}
+		}
+	}
+	return elements.nextAddress()
+}
+
+// walk goes from the peer to the left for as long as it stands on a trusted hop and that hop names an address.
+func (r *Resolver) walk(lines []string, peer Address) (Address, Origin) {
+	elements := r.elements(lines)
+	at := peer
+	for !at.IsValid() || r.proxies.Contains(at) {
+		reported := elements.nextAddress()
+		if !reported.IsValid() {
+			return at, Proxy
+		}
+		at = reported
+	}
+	return at, Reported
+}
+
+func (r *Resolver) elements(lines []string) elements {
+	return elements{lines: lines, forwarded: r.header == forwarded}
+}
+
+// elements hands out the elements of a header from the right, over all its lines.
+type elements struct {
+	lines     []string // not begun
+	line      string   // what is left of the line begun
+	begun     bool
+	forwarded bool // Forwarded, else X-Forwarded-For
+}
+
+// next returns the next element to the left. more is false if there is none.
+func (e *elements) next() (element string, more bool) {
+	if !e.begun {
+		last := len(e.lines) - 1
+		if last < 0 {
+			return "", false
+		}
+		e.line, e.lines = e.lines[last], e.lines[:last]
+		if e.forwarded && !wellQuoted(e.line) {
+			return "", true // where its elements begin is uncertain: the whole line counts as one without an address
+		}
+	}
+	comma := strings.LastIndexByte(e.line, ',')
+	if e.forwarded {
+		comma = lastUnquotedComma(e.line)
+	}
+	e.begun = comma >= 0
+	element = e.line[comma+1:]
+	e.line = e.line[:max(comma, 0)]
+	return element, true
+}
+
+// nextAddress returns the address of the next element to the left, invalid if there is none.
+func (e *elements) nextAddress() Address {
+	element, _ := e.next() // without another one it is "", which is no address
+	if !e.forwarded {
+		return parseElement(element)
+	}
+	node, ok := forwardedFor(element)
+	if !ok {
+		return Address{}
+	}
+	return parseNode(node)
+}
+
+// Networks are a list of networks, as they stand after [UnmapNetwork].
+type Networks []netip.Prefix
+
+// Contains reports whether a lies in one of the networks.
+func (n Networks) Contains(a Address) bool {
+	for _, network := range n {
+		if network.Contains(a.addr) {
+			return true
+		}
+	}
+	return false
+}
