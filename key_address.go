@@ -71,33 +71,51 @@ func (cfg clientIP) compile(c *keyCompiler, field string) keyNode {
 	for _, fault := range faults {
 		c.fault(field+"."+fault.Field, "%s", fault.Reason)
 	}
-	k := &addressKey{resolver: resolver, warnings: c.warnings}
-	return keyLeaf{find: k.find, parse: k.parse, wants: 1}
+	return &addressKey{resolver: resolver, warnings: c.warnings}
 }
 
-// addressKey finds the bucket of a client's address. Immutable but for its warnings.
+// addressKey is the leaf of a ClientIP. What it finds is the bucket of the client's address: a text or a network.
 type addressKey struct {
 	resolver *clientip.Resolver
 	warnings *addressWarnings
 }
 
-func (k *addressKey) find(r Request) (keyenc.Identity, error) {
-	client, origin := k.resolver.Client(r.RemoteAddr(), r)
-	k.warnings.check(k.resolver, client, origin, r)
-	if !client.IsValid() {
-		return keyenc.Identity{}, ErrNoKey
+func (k *addressKey) find(r Request) (text string, isKey bool, err error) {
+	text, network, err := k.bucket(r)
+	if network.IsValid() {
+		text = keyenc.Network(network)
 	}
-	return bucketIdentity(k.resolver.Bucket(client)), nil
+	return text, true, err
 }
 
-func (k *addressKey) parse(part string) (keyenc.Identity, error) {
-	bucket, err := k.resolver.ParseBucket(part)
-	return bucketIdentity(bucket), err
+func (k *addressKey) collect(b *keyenc.Builder, r Request, composed bool) error {
+	text, network, err := k.bucket(r)
+	addBucket(b, text, network, composed)
+	return err
 }
 
-func bucketIdentity(b clientip.Bucket) keyenc.Identity {
-	if b.Text != "" {
-		return keyenc.PlainText(b.Text)
+func (k *addressKey) fill(b *keyenc.Builder, parts []string, composed bool) ([]string, error) {
+	text, network, err := k.resolver.ParseBucket(parts[0])
+	addBucket(b, text, network, composed)
+	return parts[1:], err
+}
+
+func (*addressKey) parts() int { return 1 }
+
+func (k *addressKey) bucket(r Request) (text string, network netip.Prefix, err error) {
+	text, network, origin := k.resolver.Bucket(r.RemoteAddr(), r)
+	found := text != "" || network.IsValid()
+	k.warnings.check(k.resolver, r, origin, found)
+	if !found {
+		err = ErrNoKey
 	}
-	return keyenc.Network(b.Network)
+	return text, network, err
+}
+
+func addBucket(b *keyenc.Builder, text string, network netip.Prefix, composed bool) {
+	if network.IsValid() {
+		b.Network(network, composed)
+	} else {
+		b.Text(text, composed)
+	}
 }

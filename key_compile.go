@@ -80,18 +80,28 @@ func (k *ruleKeys) of(parts []string) (string, error) {
 // compiledKey is one Key made ready.
 type compiledKey struct {
 	root     keyNode
-	single   finder // of the root, if what it finds may be all of the key; else nil
-	mark     string // before all else; "" for none
-	secret   bool   // always hashed
+	single   keyLeaf // root, if what it finds may be all of the key; else nil
+	mark     string  // before all else; "" for none
+	secret   bool    // always hashed
 	builders *keyenc.Pool
 }
 
 func (k *compiledKey) find(r Request) (string, error) {
+	var text string
 	if k.single != nil {
-		return k.findSingle(r)
+		// Most keys are one identity that stands as it is: they need no Builder and no new string.
+		found, isKey, err := k.single.find(r)
+		if err != nil || isKey {
+			return found, err
+		}
+		text = found
 	}
 	b := k.builders.Get()
 	defer k.builders.Release(b)
+	if k.single != nil {
+		b.Text(text, false)
+		return b.Key(false), nil
+	}
 	if k.mark != "" {
 		b.Mark(k.mark)
 	}
@@ -99,21 +109,6 @@ func (k *compiledKey) find(r Request) (string, error) {
 		return "", err
 	}
 	return b.Key(k.secret), nil
-}
-
-// findSingle is find for a key of one identity, which mostly needs no Builder and no new string.
-func (k *compiledKey) findSingle(r Request) (string, error) {
-	found, err := k.single(r)
-	if err != nil {
-		return "", err
-	}
-	if key, ok := found.Key(); ok {
-		return key, nil
-	}
-	b := k.builders.Get()
-	defer k.builders.Release(b)
-	b.Add(found, false)
-	return b.Key(false), nil
 }
 
 // keyCompiler turns the Keys of one rule into their nodes.
@@ -133,8 +128,8 @@ type extractor interface {
 func (c *keyCompiler) compile(field string, key Key, mark string, builders *keyenc.Pool) compiledKey {
 	c.secret = false
 	k := compiledKey{root: c.node(field, key), mark: mark, secret: c.secret, builders: builders}
-	if leaf, ok := k.root.(keyLeaf); ok && mark == "" && !k.secret && !builders.Keyed() {
-		k.single = leaf.find
+	if mark == "" && !k.secret && !builders.Keyed() {
+		k.single, _ = k.root.(keyLeaf)
 	}
 	return k
 }
@@ -169,10 +164,8 @@ func (c *keyCompiler) fault(field, format string, args ...any) {
 	c.faults = append(c.faults, &ConfigError{Field: field, Reason: fmt.Sprintf(format, args...)})
 }
 
-// finder finds an identity in a request. Safe for concurrent use.
-type finder func(r Request) (keyenc.Identity, error)
-
-// keyNode is a Key made ready: a leaf, or several nodes combined. composed is true below a Compose.
+// keyNode is a Key made ready: a leaf, or several nodes combined. composed is true below a Compose. Safe for concurrent
+// use.
 type keyNode interface {
 	// collect adds what is found in r to b. The first error ends it.
 	collect(b *keyenc.Builder, r Request, composed bool) error
@@ -182,38 +175,33 @@ type keyNode interface {
 	parts() int
 }
 
-// keyLeaf is a Key that looks at the request itself.
-type keyLeaf struct {
-	find  finder
-	parse func(part string) (keyenc.Identity, error) // the identity that find finds if its text is part
-	wants int                                        // parts
+// keyLeaf is the node of a Key that looks at the request itself.
+type keyLeaf interface {
+	keyNode
+	// find returns the text of the identity in r. isKey is true if the text is a key as it stands.
+	find(r Request) (text string, isKey bool, err error)
 }
 
-// leaf returns the node of a Key whose parts are the texts of its identities.
-func leaf(find finder) keyLeaf {
-	parse := func(part string) (keyenc.Identity, error) { return keyenc.Text(part), nil }
-	return keyLeaf{find: find, parse: parse, wants: 1}
+// textKey is the leaf of a Key whose identities are texts: the function that finds them.
+type textKey func(r Request) (string, error)
+
+func (find textKey) find(r Request) (text string, isKey bool, err error) {
+	text, err = find(r)
+	return text, keyenc.IsKey(text), err
 }
 
-func (l keyLeaf) collect(b *keyenc.Builder, r Request, composed bool) error {
-	found, err := l.find(r)
-	if err == nil {
-		b.Add(found, composed)
-	}
+func (find textKey) collect(b *keyenc.Builder, r Request, composed bool) error {
+	text, err := find(r)
+	b.Text(text, composed)
 	return err
 }
 
-func (l keyLeaf) fill(b *keyenc.Builder, parts []string, composed bool) ([]string, error) {
-	if l.wants == 0 {
-		b.Add(keyenc.Identity{}, composed)
-		return parts, nil
-	}
-	found, err := l.parse(parts[0])
-	b.Add(found, composed)
-	return parts[1:], err
+func (textKey) fill(b *keyenc.Builder, parts []string, composed bool) ([]string, error) {
+	b.Text(parts[0], composed)
+	return parts[1:], nil
 }
 
-func (l keyLeaf) parts() int { return l.wants }
+func (textKey) parts() int { return 1 }
 
 // allNodes are the nodes of a Compose.
 type allNodes []keyNode

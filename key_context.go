@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
-
-	"github.com/httplimit/httplimit/internal/keyenc"
 )
 
 // ContextValue is what authentication in front of the limiter has put into the request's context under key: a user, a
@@ -38,19 +36,19 @@ func (k contextValue) compile(c *keyCompiler, field string) keyNode {
 	if k.key == nil || !reflect.TypeOf(k.key).Comparable() {
 		c.fault(field, "a %T is no key of a context, want a comparable value", k.key)
 	}
-	return leaf(k.find)
+	return textKey(k.find)
 }
 
-func (k contextValue) find(r Request) (keyenc.Identity, error) {
+func (k contextValue) find(r Request) (string, error) {
 	value := r.Context().Value(k.key)
 	if value == nil {
-		return keyenc.Identity{}, ErrNoKey
+		return "", ErrNoKey
 	}
 	text, err := textOf(value)
 	if err == nil && text == "" {
 		err = ErrNoKey
 	}
-	return keyenc.Text(text), err
+	return text, err
 }
 
 // textOf never puts the value into its error: it may be a secret, and errors are logged.
@@ -76,16 +74,16 @@ func textOf(value any) (string, error) {
 	return "", fmt.Errorf("httplimit: ContextValue found a %T, want a string, an integer or a fmt.Stringer", value)
 }
 
-func (k clientCert) compile(*keyCompiler, string) keyNode { return leaf(k.find) }
+func (k clientCert) compile(*keyCompiler, string) keyNode { return textKey(k.find) }
 
-func (clientCert) find(r Request) (keyenc.Identity, error) {
+func (clientCert) find(r Request) (string, error) {
 	// PeerCertificates would be filled without verification too, under tls.RequestClientCert.
 	state := r.HTTP().TLS
 	if state == nil || len(state.VerifiedChains) == 0 || len(state.VerifiedChains[0]) == 0 {
-		return keyenc.Identity{}, ErrNoKey
+		return "", ErrNoKey
 	}
 	sum := sha256.Sum256(state.VerifiedChains[0][0].RawSubjectPublicKeyInfo)
 	var text [2 * sha256.Size]byte
 	hex.Encode(text[:], sum[:])
-	return keyenc.Text(string(text[:])), nil
+	return string(text[:]), nil
 }

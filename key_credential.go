@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"net/textproto"
 	"strings"
-
-	"github.com/httplimit/httplimit/internal/keyenc"
 )
 
 // BearerToken is the token of "Authorization: Bearer ...". It is a [Secret]: hashed wherever it goes.
@@ -56,8 +54,8 @@ func (headerKey) sealed()   {}
 func (cookie) sealed()      {}
 func (basicUser) sealed()   {}
 
-func (k bearerToken) compile(*keyCompiler, string) keyNode { return leaf(k.find) }
-func (k basicUser) compile(*keyCompiler, string) keyNode   { return leaf(k.find) }
+func (k bearerToken) compile(*keyCompiler, string) keyNode { return textKey(k.find) }
+func (k basicUser) compile(*keyCompiler, string) keyNode   { return textKey(k.find) }
 
 func (k headerKey) compile(c *keyCompiler, field string) keyNode {
 	switch {
@@ -66,33 +64,33 @@ func (k headerKey) compile(c *keyCompiler, field string) keyNode {
 	case strings.EqualFold(k.name, "Host"):
 		c.fault(field, "Host is not among the header fields of a request, want a KeyFunc that returns r.Host")
 	}
-	return leaf(k.find)
+	return textKey(k.find)
 }
 
 func (k cookie) compile(c *keyCompiler, field string) keyNode {
 	if !isToken(k.name) {
 		c.fault(field, "%q is not the name of a cookie", k.name)
 	}
-	return leaf(k.find)
+	return textKey(k.find)
 }
 
-func (bearerToken) find(r Request) (keyenc.Identity, error) {
+func (bearerToken) find(r Request) (string, error) {
 	token, ok := credentials(r, "Bearer")
 	if !ok {
-		return keyenc.Identity{}, ErrNoKey
+		return "", ErrNoKey
 	}
-	return keyenc.Text(token), nil
+	return token, nil
 }
 
-func (k headerKey) find(r Request) (keyenc.Identity, error) {
+func (k headerKey) find(r Request) (string, error) {
 	lines := r.Values(k.name)
 	if len(lines) != 1 || lines[0] == "" {
-		return keyenc.Identity{}, ErrNoKey
+		return "", ErrNoKey
 	}
-	return keyenc.Text(lines[0]), nil
+	return lines[0], nil
 }
 
-func (k cookie) find(r Request) (keyenc.Identity, error) {
+func (k cookie) find(r Request) (string, error) {
 	value, seen := "", false
 	for _, line := range r.Values("Cookie") {
 		for line != "" {
@@ -103,7 +101,7 @@ func (k cookie) find(r Request) (keyenc.Identity, error) {
 				continue
 			}
 			if seen {
-				return keyenc.Identity{}, ErrNoKey // handlers disagree on which of the two is the session
+				return "", ErrNoKey // handlers disagree on which of the two is the session
 			}
 			value, seen = strings.Trim(text, " \t"), true
 		}
@@ -112,23 +110,23 @@ func (k cookie) find(r Request) (keyenc.Identity, error) {
 		value = value[1 : len(value)-1] // as http.Request.Cookie reads it: quoted or not, it is one session
 	}
 	if value == "" {
-		return keyenc.Identity{}, ErrNoKey
+		return "", ErrNoKey
 	}
-	return keyenc.Text(value), nil
+	return value, nil
 }
 
-func (basicUser) find(r Request) (keyenc.Identity, error) {
+func (basicUser) find(r Request) (string, error) {
 	encoded, ok := credentials(r, "Basic")
 	if !ok {
-		return keyenc.Identity{}, ErrNoKey
+		return "", ErrNoKey
 	}
 	var from, to [128]byte // longer ones go to the heap
 	decoded, err := base64.StdEncoding.AppendDecode(to[:0], append(from[:0], encoded...))
 	colon := bytes.IndexByte(decoded, ':')
 	if err != nil || colon < 1 {
-		return keyenc.Identity{}, ErrNoKey
+		return "", ErrNoKey
 	}
-	return keyenc.Text(string(decoded[:colon])), nil
+	return string(decoded[:colon]), nil
 }
 
 // credentials returns what follows the scheme in the one Authorization line (RFC 9110, section 11.4): one word.

@@ -2,8 +2,6 @@ package httplimit
 
 import (
 	"net/http"
-
-	"github.com/httplimit/httplimit/internal/keyenc"
 )
 
 // Route is the pattern that matched the request, so that each route has a bucket of its own; requests that match none
@@ -23,22 +21,22 @@ type (
 func (route) sealed()   {}
 func (routeOf) sealed() {}
 
-func (k route) compile(*keyCompiler, string) keyNode { return leaf(k.find) }
+func (k route) compile(*keyCompiler, string) keyNode { return textKey(k.find) }
 
-func (route) find(r Request) (keyenc.Identity, error) { return keyenc.Text(r.Route()), nil }
+func (route) find(r Request) (string, error) { return r.Route(), nil }
 
 func (k routeOf) compile(c *keyCompiler, field string) keyNode {
 	if k.mux == nil {
 		c.fault(field, "the mux of RouteOf is nil, want the mux that the middleware wraps")
 	}
-	return leaf(k.find)
+	return textKey(k.find)
 }
 
-func (k routeOf) find(r Request) (keyenc.Identity, error) {
+func (k routeOf) find(r Request) (string, error) {
 	request := r.HTTP()
 	_, pattern := k.mux.Handler(request)
 	if request.Method == http.MethodConnect && pattern == request.URL.Path+"/" {
 		pattern = "" // a redirect, for which the mux tells the path that the client wrote
 	}
-	return keyenc.Text(pattern), nil
+	return pattern, nil
 }

@@ -44,17 +44,15 @@ func newAddressWarnings(warn func(code, message string)) *addressWarnings {
 	}
 }
 
-// check raises what the address found for r says about the setup.
-func (w *addressWarnings) check(
-	resolver *clientip.Resolver, client clientip.Address, origin clientip.Origin, r Request,
-) {
+// check raises what the origin of an address, and whether one was found, say about the setup.
+func (w *addressWarnings) check(resolver *clientip.Resolver, r Request, origin clientip.Origin, found bool) {
 	switch {
 	case origin == clientip.Proxy:
 		w.endedAtProxy.raise()
 		return
 	case origin == clientip.Reported:
 		return
-	case !client.IsValid():
+	case !found:
 		w.peerWithoutAddress.raise()
 	}
 	ignored := &w.untrustedHeader

@@ -73,15 +73,24 @@ func (f KeyFunc) compile(c *keyCompiler, field string) keyNode {
 	if f == nil {
 		c.fault(field, "the KeyFunc is nil, want a function")
 	}
-	return leaf(func(r Request) (keyenc.Identity, error) {
-		text, err := f(r.HTTP())
-		return keyenc.Text(text), err
-	})
+	return textKey(func(r Request) (string, error) { return f(r.HTTP()) })
 }
 
-func (everyone) compile(*keyCompiler, string) keyNode {
-	return keyLeaf{find: func(Request) (keyenc.Identity, error) { return keyenc.Identity{}, nil }}
+func (k everyone) compile(*keyCompiler, string) keyNode { return k }
+
+func (everyone) find(Request) (text string, isKey bool, err error) { return "", true, nil }
+
+func (everyone) collect(b *keyenc.Builder, _ Request, composed bool) error {
+	b.Text("", composed)
+	return nil
 }
+
+func (everyone) fill(b *keyenc.Builder, parts []string, composed bool) ([]string, error) {
+	b.Text("", composed)
+	return parts, nil
+}
+
+func (everyone) parts() int { return 0 }
 
 func (k secret) compile(c *keyCompiler, field string) keyNode {
 	c.secret = true

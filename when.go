@@ -27,6 +27,6 @@ func NotFrom(client Key, networks ...netip.Prefix) func(*http.Request) bool {
 	}
 	return func(r *http.Request) bool {
 		at, _ := resolver.Client(r.RemoteAddr, r.Header)
-		return !exempt.Contains(at)
+		return !exempt.Contain(at)
 	}
 }

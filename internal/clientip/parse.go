@@ -6,43 +6,33 @@ import (
 	"strings"
 )
 
-// Address is the IP address of a host as it is compared: IPv4-mapped addresses are IPv4, and there is no zone. The
-// zero Address is invalid.
-type Address struct {
-	addr netip.Addr
-	text string // the address as it stands in the request if netip would write it so too (IPv4 has one form), else ""
-}
-
-// IsValid reports whether a is an address.
-func (a Address) IsValid() bool { return a.addr.IsValid() }
-
 // parsePeer reads http.Request.RemoteAddr: "192.0.2.7:80", "[2001:db8::1]:443", and, where a middleware rewrote it,
 // a bare address. The port does not matter. Unix sockets ("@", "", a path) and pipes have no address.
-func parsePeer(s string) Address {
+func parsePeer(s string) (netip.Addr, string) {
 	addr, port := splitPort(s)
 	if port != "" && port[0] != ':' {
-		return Address{}
+		return netip.Addr{}, ""
 	}
 	return parseAddress(addr)
 }
 
 // parseElement reads the one address of an element of X-Forwarded-For or of a single-value header. Some proxies write
 // a port, and brackets around IPv6.
-func parseElement(s string) Address {
+func parseElement(s string) (netip.Addr, string) {
 	addr, port := splitPort(strings.Trim(s, " \t"))
 	if port != "" && !isPort(port) {
-		return Address{}
+		return netip.Addr{}, ""
 	}
 	return parseAddress(addr)
 }
 
 // parseNode reads the value of for= in Forwarded: as parseElement, but the port may be obfuscated (RFC 7239, section
 // 6). "unknown" and obfuscated names are no addresses.
-func parseNode(s string) Address {
+func parseNode(s string) (netip.Addr, string) {
 	addr, port := splitPort(s)
 	obfuscated, ok := strings.CutPrefix(port, ":_")
 	if port != "" && !isPort(port) && !(ok && isToken(obfuscated)) {
-		return Address{}
+		return netip.Addr{}, ""
 	}
 	return parseAddress(addr)
 }
@@ -72,27 +62,31 @@ func isPort(s string) bool {
 }
 
 // parseAddress reads an address that a host can have: not an unspecified one, which stands for "none" (fasthttp has
-// 0.0.0.0 for peers that are not TCP), nor a multicast one. netip takes no octal, hexadecimal or short forms.
-func parseAddress(s string) Address {
-	text := s
+// 0.0.0.0 for peers that are not TCP), nor a multicast one. netip takes no octal, hexadecimal or short forms. IPv4-mapped
+// addresses become IPv4, and zones are dropped.
+//
+// text is s if netip would write the address so too, else "". That is so for IPv4, which has one form only, and it saves
+// writing the address again.
+func parseAddress(s string) (addr netip.Addr, text string) {
+	text = s
 	if percent := strings.IndexByte(s, '%'); percent >= 0 {
 		// Cut off here: netip would intern the zone, and clients can send any number of them.
 		if percent == len(s)-1 || strings.IndexByte(s[:percent], ':') < 0 {
-			return Address{}
+			return netip.Addr{}, ""
 		}
 		s = s[:percent]
 	}
 	addr, err := netip.ParseAddr(s)
 	if err != nil {
-		return Address{}
+		return netip.Addr{}, ""
 	}
 	if !addr.Is4() {
 		text, addr = "", addr.Unmap()
 	}
 	if addr.IsUnspecified() || addr.IsMulticast() {
-		return Address{}
+		return netip.Addr{}, ""
 	}
-	return Address{addr: addr, text: text}
+	return addr, text
 }
 
 // isToken reports whether s is a token of RFC 9110, section 5.6.2, such as the name of a field.

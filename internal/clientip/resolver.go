@@ -36,25 +36,31 @@ const (
 )
 
 // Client returns the address of the client whose request came from remoteAddr, which is written as in
-// http.Request.RemoteAddr. It is invalid if there is none: the peer, or the trusted hop, is no IP address.
-func (r *Resolver) Client(remoteAddr string, headers Headers) (Address, Origin) {
-	peer := parsePeer(remoteAddr)
+// http.Request.RemoteAddr. IPv4-mapped addresses are IPv4, and there is no zone. The address is invalid if there is
+// none: the peer, or the trusted hop that reported nobody, has no IP address.
+func (r *Resolver) Client(remoteAddr string, headers Headers) (netip.Addr, Origin) {
+	addr, _, origin := r.client(remoteAddr, headers)
+	return addr, origin
+}
+
+// client is Client with the text of the address as parseAddress returns it.
+func (r *Resolver) client(remoteAddr string, headers Headers) (addr netip.Addr, text string, origin Origin) {
+	peer, peerText := parsePeer(remoteAddr)
 	if !r.trustsPeer(peer) {
-		return peer, Peer
+		return peer, peerText, Peer
 	}
-	var at Address
 	switch lines := headers.Values(r.header); {
 	case r.hops > 0:
-		at = r.count(lines)
+		addr, text = r.count(lines)
 	case r.header == xForwardedFor, r.header == forwarded:
-		return r.walk(lines, peer)
+		return r.walk(lines, peer, peerText)
 	case len(lines) > 0:
-		at = parseElement(lines[len(lines)-1])
+		addr, text = parseElement(lines[len(lines)-1])
 	}
-	if !at.IsValid() {
-		return peer, Proxy
+	if !addr.IsValid() {
+		return peer, peerText, Proxy
 	}
-	return at, Reported
+	return addr, text, Reported
 }
 
 // TrustsProxies reports whether there are peers whose header is believed.
@@ -62,7 +68,7 @@ func (r *Resolver) TrustsProxies() bool {
 	return len(r.proxies) > 0 || r.hops > 0 || r.trustUnix
 }
 
-// Ignores reports whether a request of which [Resolver.Client] took the peer carries a header that a proxy may have
+// Ignores reports whether a request whose [Origin] is Peer carries a header that a proxy may have
 // written: the one that is read or, where no proxy is trusted, one of the usual ones too.
 func (r *Resolver) Ignores(headers Headers) bool {
 	if !r.TrustsProxies() && (len(headers.Values(xForwardedFor)) > 0 || len(headers.Values(forwarded)) > 0) {
@@ -71,36 +77,36 @@ func (r *Resolver) Ignores(headers Headers) bool {
 	return r.header != "" && len(headers.Values(r.header)) > 0
 }
 
-func (r *Resolver) trustsPeer(peer Address) bool {
+func (r *Resolver) trustsPeer(peer netip.Addr) bool {
 	if !peer.IsValid() {
 		return r.trustUnix
 	}
-	return r.proxies.Contains(peer) || r.hops > 0 && len(r.proxies) == 0
+	return r.proxies.Contain(peer) || r.hops > 0 && len(r.proxies) == 0
 }
 
 // count returns the element that lies as many places from the right as there are proxies.
-func (r *Resolver) count(lines []string) Address {
+func (r *Resolver) count(lines []string) (netip.Addr, string) {
 	elements := r.elements(lines)
 	for range r.hops - 1 {
 		if _, more := elements.next(); !more {
-			return Address{}
+			return netip.Addr{}, ""
 		}
 	}
 	return elements.nextAddress()
 }
 
 // walk goes from the peer to the left for as long as it stands on a trusted hop and that hop names an address.
-func (r *Resolver) walk(lines []string, peer Address) (Address, Origin) {
+func (r *Resolver) walk(lines []string, peer netip.Addr, peerText string) (netip.Addr, string, Origin) {
 	elements := r.elements(lines)
-	at := peer
-	for !at.IsValid() || r.proxies.Contains(at) {
-		reported := elements.nextAddress()
+	at, text := peer, peerText
+	for !at.IsValid() || r.proxies.Contain(at) {
+		reported, reportedText := elements.nextAddress()
 		if !reported.IsValid() {
-			return at, Proxy
+			return at, text, Proxy
 		}
-		at = reported
+		at, text = reported, reportedText
 	}
-	return at, Reported
+	return at, text, Reported
 }
 
 func (r *Resolver) elements(lines []string) elements {
@@ -137,15 +143,15 @@ func (e *elements) next() (element string, more bool) {
 	return element, true
 }
 
-// nextAddress returns the address of the next element to the left, invalid if there is none.
-func (e *elements) nextAddress() Address {
+// nextAddress returns the address of the next element to the left, an invalid one if there is none.
+func (e *elements) nextAddress() (netip.Addr, string) {
 	element, _ := e.next() // without another one it is "", which is no address
 	if !e.forwarded {
 		return parseElement(element)
 	}
 	node, ok := forwardedFor(element)
 	if !ok {
-		return Address{}
+		return netip.Addr{}, ""
 	}
 	return parseNode(node)
 }
@@ -153,10 +159,10 @@ func (e *elements) nextAddress() Address {
 // Networks are a list of networks, as they stand after [UnmapNetwork].
 type Networks []netip.Prefix
 
-// Contains reports whether a lies in one of the networks.
-func (n Networks) Contains(a Address) bool {
+// Contain reports whether addr lies in one of the networks.
+func (n Networks) Contain(addr netip.Addr) bool {
 	for _, network := range n {
-		if network.Contains(a.addr) {
+		if network.Contains(addr) {
 			return true
 		}
 	}

@@ -114,18 +114,16 @@ const noAddress = "no address"
 
 // bucketOf returns the text of the bucket of a request, as keys have it.
 func bucketOf(r *Resolver, remote string, headers http.Header) string {
-	client, _ := r.Client(remote, headers)
-	if !client.IsValid() {
-		return noAddress
-	}
-	b := r.Bucket(client)
+	text, network, _ := r.Bucket(remote, headers)
 	switch {
-	case b.Text != "":
-		return b.Text
-	case b.Network.IsSingleIP():
-		return b.Network.Addr().String()
+	case text != "":
+		return text
+	case !network.IsValid():
+		return noAddress
+	case network.IsSingleIP():
+		return network.Addr().String()
 	}
-	return b.Network.String()
+	return network.String()
 }
 
 // String writes a bucket of one address without its bits, as keys do.

@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"hash"
+	"net/netip"
 	"strconv"
 	"sync"
 )
@@ -30,19 +31,25 @@ type Builder struct {
 	sum     [sha256.Size]byte
 }
 
-// item is one step of a key: a mark or an identity.
+// item is one step of a key: a mark or an identity, which is a text or, if it is valid, a network.
 type item struct {
 	mark     string
-	found    Identity
+	text     string
+	network  netip.Prefix
 	composed bool // one of several parts, so that it must not hold their separator
 }
 
 // Mark adds a mark.
 func (b *Builder) Mark(mark string) { b.items = append(b.items, item{mark: mark}) }
 
-// Add adds an identity. composed is true where it is one of several parts, or the only one of a list of parts.
-func (b *Builder) Add(found Identity, composed bool) {
-	b.items = append(b.items, item{found: found, composed: composed})
+// Text adds an identity that is a text. composed is true where it is one of the parts of a key, even the only one.
+func (b *Builder) Text(text string, composed bool) {
+	b.items = append(b.items, item{text: text, composed: composed})
+}
+
+// Network adds an identity that is a network of addresses.
+func (b *Builder) Network(network netip.Prefix, composed bool) {
+	b.items = append(b.items, item{network: network, composed: composed})
 }
 
 // Len returns how many marks and identities were added.

@@ -14,7 +14,7 @@ func TestPooledBuildersHoldNothingOfARequest(t *testing.T) {
 		t.Run(scheme.name, func(t *testing.T) {
 			pool := NewPool(scheme.secret)
 			b := pool.Get()
-			b.Add(Text("a token"), false)
+			b.Text("a token", false)
 			b.Key(true)
 			items, message := b.items, b.message
 			if !bytes.Contains(message, []byte("a token")) {

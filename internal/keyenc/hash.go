@@ -41,11 +41,11 @@ func appendMessage(b []byte, items []item) []byte {
 		switch it := &items[i]; {
 		case it.mark != "":
 			b = append(b, it.mark...)
-		case it.found.network.IsValid():
+		case it.network.IsValid():
 			var buf [maxNetwork]byte
-			b = appendPart(b, it.found.appendNetwork(buf[:0]))
+			b = appendPart(b, appendNetwork(buf[:0], it.network))
 		default:
-			b = appendPart(b, it.found.text)
+			b = appendPart(b, it.text)
 		}
 	}
 	return b

@@ -10,11 +10,11 @@ func appendPlain(b []byte, items []item) (text []byte, fits bool) {
 		}
 		joint = it.mark == ""
 		b = append(b, it.mark...)
-		if it.found.network.IsValid() {
+		if it.network.IsValid() {
 			var buf [maxNetwork]byte
-			b = appendEscaped(b, it.found.appendNetwork(buf[:0]), it.composed)
+			b = appendEscaped(b, appendNetwork(buf[:0], it.network), it.composed)
 		} else {
-			b = appendEscaped(b, it.found.text, it.composed)
+			b = appendEscaped(b, it.text, it.composed)
 		}
 		if len(b) > MaxLen {
 			return b, false

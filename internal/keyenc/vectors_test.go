@@ -36,7 +36,7 @@ func TestMessageVectors(t *testing.T) {
 				if err := json.Unmarshal(part, &text); err != nil {
 					t.Fatal(err)
 				}
-				b.Add(Text(text), true)
+				b.Text(text, true)
 			}
 			if got := hex.EncodeToString(appendMessage(nil, b.items)); got != v.EncodingHex {
 				t.Errorf("the parts %s are hashed as %s, want %s", v.Parts, got, v.EncodingHex)
