@@ -87,21 +87,24 @@ type compiledKey struct {
 }
 
 func (k *compiledKey) find(r Request) (string, error) {
-	var text string
-	if k.single != nil {
-		// Most keys are one identity that stands as it is: they need no Builder and no new string.
-		found, isKey, err := k.single.find(r)
-		if err != nil || isKey {
-			return found, err
-		}
-		text = found
+	if k.single == nil {
+		return k.build(r)
+	}
+	// Most keys are one identity that stands as it is: they need no Builder and no new string.
+	text, isKey, err := k.single.find(r)
+	if err != nil || isKey {
+		return text, err
 	}
 	b := k.builders.Get()
+	b.Text(text, false)
+	text = b.Key(false)
+	k.builders.Release(b)
+	return text, nil
+}
+
+func (k *compiledKey) build(r Request) (string, error) {
+	b := k.builders.Get()
 	defer k.builders.Release(b)
-	if k.single != nil {
-		b.Text(text, false)
-		return b.Key(false), nil
-	}
 	if k.mark != "" {
 		b.Mark(k.mark)
 	}

@@ -3,8 +3,6 @@ package httplimit
 import (
 	"math/rand/v2"
 	"sync/atomic"
-
-	"github.com/httplimit/httplimit/internal/clientip"
 )
 
 // addressWarnings are what the ClientIP keys of one rule have to say about the setup around it, each at most once.
@@ -41,26 +39,6 @@ func newAddressWarnings(warn func(code, message string)) *addressWarnings {
 				"unless it was a health check of its own, see that every trusted proxy writes the header that ClientIP reads, and that no network of clients is trusted",
 			warn: warn,
 		},
-	}
-}
-
-// check raises what the origin of an address, and whether one was found, say about the setup.
-func (w *addressWarnings) check(resolver *clientip.Resolver, r Request, origin clientip.Origin, found bool) {
-	switch {
-	case origin == clientip.Proxy:
-		w.endedAtProxy.raise()
-		return
-	case origin == clientip.Reported:
-		return
-	case !found:
-		w.peerWithoutAddress.raise()
-	}
-	ignored := &w.untrustedHeader
-	if resolver.TrustsProxies() {
-		ignored = &w.untrustedPeer
-	}
-	if ignored.due() && resolver.Ignores(r) {
-		ignored.raise()
 	}
 }
 

@@ -13,6 +13,15 @@ func (r *Resolver) Bucket(remoteAddr string, headers Headers) (text string, netw
 	return text, network, origin
 }
 
+// PlainPeer is a shortcut for the commonest bucket: that of a peer with an IPv4 address, where no header is read. Where
+// ok is false, [Resolver.Bucket] has to decide.
+func (r *Resolver) PlainPeer(remoteAddr string) (text string, ok bool) {
+	if !r.peerOnly {
+		return "", false
+	}
+	return leadingIPv4(remoteAddr)
+}
+
 // ParseBucket returns the bucket that s names: an address stands for its bucket, and so does every network in it.
 func (r *Resolver) ParseBucket(s string) (text string, network netip.Prefix, err error) {
 	if addr, text := parseAddress(s); addr.IsValid() {

@@ -48,6 +48,7 @@ func New(cfg Config) (*Resolver, []Fault) {
 	if len(c.faults) > 0 {
 		return nil, c.faults
 	}
+	r.peerOnly = r.ipv4Bits == 32 && !r.TrustsProxies()
 	return r, nil
 }
 

@@ -16,6 +16,41 @@ func parsePeer(s string) (netip.Addr, string) {
 	return parseAddress(addr)
 }
 
+// leadingIPv4 is a shortcut for the commonest peer: it returns the address in "192.0.2.7:80" or "192.0.2.7" if that is
+// what parsePeer would find. Where ok is false, parsePeer has to decide.
+func leadingIPv4(s string) (address string, ok bool) {
+	first, end := octet(s, 0)
+	bits := first
+	for range 3 {
+		if end >= len(s) || s[end] != '.' {
+			return "", false
+		}
+		var next int
+		next, end = octet(s, end+1)
+		bits |= next
+	}
+	const multicast = 0xE // in the first four bits
+	if bits > 255 || bits == 0 || first>>4 == multicast {
+		return "", false
+	}
+	return s[:end], end == len(s) || s[end] == ':' && strings.IndexByte(s[end+1:], ':') < 0
+}
+
+// octet reads the number that begins at from. It is above 255 if there is none, or one that netip would not take.
+func octet(s string, from int) (value, end int) {
+	for end = from; end < len(s); end++ {
+		digit := s[end] - '0'
+		if digit > 9 {
+			break
+		}
+		value = 10*value + int(digit)
+	}
+	if n := end - from; n == 0 || n > 3 || n > 1 && s[from] == '0' {
+		return 256, end
+	}
+	return value, end
+}
+
 // parseElement reads the one address of an element of X-Forwarded-For or of a single-value header. Some proxies write
 // a port, and brackets around IPv6.
 func parseElement(s string) (netip.Addr, string) {

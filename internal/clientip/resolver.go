@@ -24,6 +24,7 @@ type Resolver struct {
 	trustUnix          bool
 	ipv4Bits, ipv6Bits int
 	nat64              Networks
+	peerOnly           bool // the peer is the client, and an IPv4 address its own bucket
 }
 
 // Origin says where an address comes from.
