@@ -13,7 +13,8 @@ import (
 
 // limitBy is a middleware of one rule: two requests an hour for each key.
 func limitBy(key httplimit.Key) func(http.Handler) http.Handler {
-	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{{Name: "example", Key: key, Limit: limiter.PerDay(2)}}})
+	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{{Name: "example", Key: key,
+		Limit: limiter.PerDay(2)}}})
 	if err != nil {
 		panic(err)
 	}
@@ -106,7 +107,8 @@ func ExampleClientIP() {
 // address it connects from.
 func ExampleClientIPFrom() {
 	cloudflare := []netip.Prefix{netip.MustParsePrefix("173.245.48.0/20"), netip.MustParsePrefix("2400:cb00::/32")}
-	h := limitBy(httplimit.ClientIPFrom(httplimit.ClientIPConfig{Header: "CF-Connecting-IP", TrustedProxies: cloudflare}))(hello)
+	h := limitBy(httplimit.ClientIPFrom(httplimit.ClientIPConfig{Header: "CF-Connecting-IP",
+		TrustedProxies: cloudflare}))(hello)
 	for _, spoofed := range []string{"6.6.6.6", "7.7.7.7", "8.8.8.8"} {
 		show(h, "CF-Connecting-IP", spoofed)
 	}

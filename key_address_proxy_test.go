@@ -28,11 +28,13 @@ var spoofs = []struct {
 	{"two lines", [][2]string{{"X-Forwarded-For", "6.6.6.6"}, {"X-Forwarded-For", "7.7.7.7"}}},
 	{"garbage to stop the parser", [][2]string{{"X-Forwarded-For", `,,"6.6.6.6", [::1, %, 127.0.0.1,`}}},
 	{"a long chain", [][2]string{{"X-Forwarded-For", strings.Repeat("127.0.0.1, ", 1000) + "6.6.6.6"}}},
-	{"other names", [][2]string{{"X-Real-IP", "6.6.6.6"}, {"True-Client-IP", "6.6.6.6"}, {"CF-Connecting-IP", "6.6.6.6"}, {"X-Client-IP", "6.6.6.6"}}},
+	{"other names", [][2]string{{"X-Real-IP", "6.6.6.6"}, {"True-Client-IP", "6.6.6.6"},
+		{"CF-Connecting-IP", "6.6.6.6"}, {"X-Client-IP", "6.6.6.6"}}},
 	{"Forwarded", [][2]string{{"Forwarded", `for=6.6.6.6;host="a, for=7.7.7.7"`}}},
 	{"an open quote in Forwarded", [][2]string{{"Forwarded", `host="a`}}},
 	{"the name in other letters", [][2]string{{"x-FORWARDED-for", "6.6.6.6"}, {"X_Forwarded_For", "6.6.6.6"}}},
-	{"a wish that the proxy drop the header", [][2]string{{"Connection", "X-Forwarded-For, Forwarded"}, {"X-Forwarded-For", "6.6.6.6"}}},
+	{"a wish that the proxy drop the header", [][2]string{{"Connection", "X-Forwarded-For, Forwarded"},
+		{"X-Forwarded-For", "6.6.6.6"}}},
 }
 
 // proxyStyles are how a proxy reports the client.
@@ -42,9 +44,18 @@ var proxyStyles = []struct {
 	report func(r *httputil.ProxyRequest, client string)
 }{
 	{"appended to X-Forwarded-For", "X-Forwarded-For", func(r *httputil.ProxyRequest, _ string) { r.SetXForwarded() }},
-	{"a line of X-Forwarded-For", "X-Forwarded-For", func(r *httputil.ProxyRequest, client string) { r.Out.Header.Add("X-Forwarded-For", client) }},
-	{"a line of Forwarded", "Forwarded", func(r *httputil.ProxyRequest, client string) { r.Out.Header.Add("Forwarded", "for="+client) }},
-	{"X-Real-IP overwritten", "X-Real-IP", func(r *httputil.ProxyRequest, client string) { r.Out.Header.Set("X-Real-IP", client) }},
+	{"a line of X-Forwarded-For", "X-Forwarded-For", func(r *httputil.ProxyRequest,
+		client string) {
+		r.Out.Header.Add("X-Forwarded-For", client)
+	}},
+	{"a line of Forwarded", "Forwarded", func(r *httputil.ProxyRequest,
+		client string) {
+		r.Out.Header.Add("Forwarded", "for="+client)
+	}},
+	{"X-Real-IP overwritten", "X-Real-IP", func(r *httputil.ProxyRequest,
+		client string) {
+		r.Out.Header.Set("X-Real-IP", client)
+	}},
 }
 
 func TestSpoofingBehindARealProxy(t *testing.T) {
@@ -52,7 +63,8 @@ func TestSpoofingBehindARealProxy(t *testing.T) {
 		t.Run(style.name, func(t *testing.T) {
 			m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{
 				Name: "ip", Limit: limiter.PerDay(3),
-				Key: httplimit.ClientIPFrom(httplimit.ClientIPConfig{Header: style.header, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}),
+				Key: httplimit.ClientIPFrom(httplimit.ClientIPConfig{Header: style.header,
+					TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}),
 			}}})
 			service := httptest.NewServer(m.Handler(http.NotFoundHandler()))
 			defer service.Close()
@@ -83,7 +95,8 @@ func TestSpoofingBehindARealProxy(t *testing.T) {
 			if got := ask(t, clientAt(t, "127.0.0.3"), proxy.URL, nil); got != http.StatusNotFound {
 				t.Errorf("another client got status %d, want 404: it has spent nothing", got)
 			}
-			if got := ask(t, clientAt(t, "127.0.0.4"), service.URL, [][2]string{{style.header, "127.0.0.2"}}); got != http.StatusNotFound {
+			if got := ask(t, clientAt(t, "127.0.0.4"), service.URL,
+				[][2]string{{style.header, "127.0.0.2"}}); got != http.StatusNotFound {
 				t.Errorf("a client that comes past the proxy got status %d, want 404: it cannot be another", got)
 			}
 		})

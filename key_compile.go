@@ -14,7 +14,7 @@ type ruleKeys struct {
 	nobody     string // the key of requests without either identity
 }
 
-// compileKey checks the Key and the NoKey of a rule and makes them ready. field and noKeyField are their paths in
+// compileKey checks the Key and the NoKey of a rule and compiles them. field and noKeyField are their paths in
 // the Config. warn may be called from any goroutine, at most once per code.
 func compileKey(
 	field, noKeyField string, key, noKey Key, keySecret []byte, warn func(code, message string),
@@ -24,7 +24,10 @@ func compileKey(
 	}
 	builders := keyenc.NewPool(keySecret)
 	c := keyCompiler{warnings: newAddressWarnings(warn)}
-	k := &ruleKeys{key: c.compile(field, key, "", builders), noKey: c.compile(noKeyField, noKey, keyenc.MarkNoKey, builders)}
+	k := &ruleKeys{
+		key:   c.compile(field, key, "", builders),
+		noKey: c.compile(noKeyField, noKey, keyenc.MarkNoKey, builders),
+	}
 	if len(c.faults) > 0 {
 		return nil, c.faults
 	}
@@ -77,7 +80,7 @@ func (k *ruleKeys) of(parts []string) (string, error) {
 	return b.Key(k.key.secret), nil
 }
 
-// compiledKey is one Key made ready.
+// compiledKey is the compiled Key or NoKey of a rule.
 type compiledKey struct {
 	root     keyNode
 	single   keyLeaf // root, if what it finds may be all of the key; else nil
@@ -121,9 +124,9 @@ type keyCompiler struct {
 	secret   bool // there is a Secret among the keys
 }
 
-// extractor is implemented by every kind of Key. compile returns the node of a key and reports faults to c.
+// extractor is implemented by every kind of Key. compile returns the node of the key and reports its faults to c.
 //
-// Its method is none of Key, so that a struct that embeds a Key, perhaps a nil one, does not have it.
+// The method is not part of Key, so that a struct that embeds a Key, perhaps a nil one, does not have it.
 type extractor interface {
 	compile(c *keyCompiler, field string) keyNode
 }
@@ -167,7 +170,7 @@ func (c *keyCompiler) fault(field, format string, args ...any) {
 	c.faults = append(c.faults, &ConfigError{Field: field, Reason: fmt.Sprintf(format, args...)})
 }
 
-// keyNode is a Key made ready: a leaf, or several nodes combined. composed is true below a Compose. Safe for concurrent
+// keyNode is a compiled Key: a leaf, or several nodes combined. composed is true below a Compose. Safe for concurrent
 // use.
 type keyNode interface {
 	// collect adds what is found in r to b. The first error ends it.

@@ -10,23 +10,23 @@ import (
 
 // BearerToken is the token of "Authorization: Bearer ...". It is a [Secret]: hashed wherever it goes.
 //
-// A token limits nothing before somebody has checked it: a client that invents tokens gets a fresh bucket for each.
+// A token limits nothing before it has been checked: a client that invents tokens gets a fresh bucket for each.
 // Put the limiter behind authentication, with a limit by [ClientIP] in front of it. There is no key unless exactly one
 // Authorization line holds the scheme, in any case, and one word of visible ASCII.
 func BearerToken() Key { return Secret(bearerToken{}) }
 
 // APIKey is the value of a header field that holds an API key. It is [Header] with the value hashed, as by [Secret],
-// and limits nothing before somebody has checked the key: see [BearerToken].
+// and limits nothing before the key has been checked: see [BearerToken].
 func APIKey(header string) Key { return Secret(headerKey{textproto.CanonicalMIMEHeaderKey(header)}) }
 
 // Cookie is the value of a cookie, such as a session, hashed as by [Secret]. Clients can leave cookies out and invent
-// them: see [BearerToken]. The bytes count as they were sent: where a framework decodes cookies, as Gin does, one session
-// has many spellings, and the identity that authentication found is the better key. There is no key if the value is empty
-// or two cookies have the name.
+// them: see [BearerToken]. The bytes count as they were sent: where a framework decodes cookies, as Gin does, one
+// session has many spellings, and the identity that authentication found is the better key. There is no key if the
+// value is empty or two cookies have the name.
 func Cookie(name string) Key { return Secret(cookie{name}) }
 
 // Header is the value of a header field, in clear. A client writes what it likes into a header, so take one that a
-// proxy of yours sets or that somebody has checked. There is no key if the value is empty or the field has two lines.
+// proxy of yours sets or that has been checked. There is no key if the value is empty or the field has two lines.
 // The values of Authorization, Proxy-Authorization and Cookie are hashed as by [Secret].
 func Header(name string) Key {
 	name = textproto.CanonicalMIMEHeaderKey(name)
@@ -37,8 +37,8 @@ func Header(name string) Key {
 	return headerKey{name}
 }
 
-// BasicUser is the user name of "Authorization: Basic ...", in clear; the password is no part of the key. Nobody has
-// checked it yet where a login is limited, so compose it with [ClientIP], else a stranger can lock a user out, and set
+// BasicUser is the user name of "Authorization: Basic ...", in clear; the password is no part of the key. Where a login
+// is limited it has not been checked yet: compose it with [ClientIP], else a stranger can lock a user out, and set
 // Rule.Private. There is no key if the name is empty or the field is not well formed.
 func BasicUser() Key { return basicUser{} }
 

@@ -33,11 +33,13 @@ func TestNoTokenLeaves(t *testing.T) {
 		})),
 	}
 	headers := map[string][][2]string{
-		"one of each":   {{"Authorization", "Bearer " + token}, {"X-API-Key", token}, {"Cookie", "sid=" + token}},
-		"basic":         {{"Authorization", "Basic " + basic}},
-		"malformed":     {{"Authorization", "Bearer " + token + " " + token}, {"Cookie", "sid=" + token + "; sid=" + token}},
-		"two lines":     {{"Authorization", "Bearer " + token}, {"Authorization", "Bearer " + token}, {"X-API-Key", token}, {"X-API-Key", token}},
-		"a long value":  {{"X-API-Key", strings.Repeat(token, 100)}, {"Authorization", "Bearer " + strings.Repeat(token, 100)}},
+		"one of each": {{"Authorization", "Bearer " + token}, {"X-API-Key", token}, {"Cookie", "sid=" + token}},
+		"basic":       {{"Authorization", "Basic " + basic}},
+		"malformed":   {{"Authorization", "Bearer " + token + " " + token}, {"Cookie", "sid=" + token + "; sid=" + token}},
+		"two lines": {{"Authorization", "Bearer " + token}, {"Authorization", "Bearer " + token}, {"X-API-Key", token},
+			{"X-API-Key", token}},
+		"a long value": {{"X-API-Key", strings.Repeat(token, 100)},
+			{"Authorization", "Bearer " + strings.Repeat(token, 100)}},
 		"other letters": {{"authorization", "bearer " + token}, {"x-api-key", token}},
 	}
 	stores := map[string]*scripted{

@@ -43,8 +43,10 @@ func TestCredentials(t *testing.T) {
 		{"two lines, one without a token", BearerToken(), []string{"Authorization", "Bearer a", "Authorization", ""}, "none"},
 		{"a user in UTF-8", BasicUser(), []string{"Authorization", "basic w7w6eA=="}, "ü"},
 		{"a user without padding", BasicUser(), []string{"Authorization", "Basic YWxpY2U6eA"}, "none"},
-		{"a user longer than the room on the stack", BasicUser(), []string{"Authorization", "Basic " + strings.Repeat("YWFh", 100) + "OmI="}, strings.Repeat("a", 300)},
-		{"two lines of Basic", BasicUser(), []string{"Authorization", "Basic YWxpY2U6eA==", "Authorization", "Basic YWxpY2U6eA=="}, "none"},
+		{"a user longer than the room on the stack", BasicUser(),
+			[]string{"Authorization", "Basic " + strings.Repeat("YWFh", 100) + "OmI="}, strings.Repeat("a", 300)},
+		{"two lines of Basic", BasicUser(), []string{"Authorization", "Basic YWxpY2U6eA==", "Authorization",
+			"Basic YWxpY2U6eA=="}, "none"},
 		{"a header of two equal lines", Header("X-A"), []string{"X-A", "v", "X-A", "v"}, "none"},
 		{"a header by its name in any case", Header("x-a"), []string{"X-A", "v"}, "v"},
 		{"a cookie among others", Cookie("sid"), []string{"Cookie", "a=b;sid=v ; c=d"}, "v"},
@@ -119,7 +121,8 @@ func TestClientCert(t *testing.T) {
 		state *tls.ConnectionState
 		want  string
 	}{
-		{"verified", &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{leaf, authority}}}, hex.EncodeToString(sum[:])},
+		{"verified", &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{leaf, authority}}},
+			hex.EncodeToString(sum[:])},
 		{"sent but not verified", &tls.ConnectionState{PeerCertificates: []*x509.Certificate{leaf}}, "none"},
 		{"an empty chain", &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{}}}, "none"},
 		{"TLS without a certificate", &tls.ConnectionState{}, "none"},

@@ -15,7 +15,8 @@ var fuzzKeys = []Key{
 	FirstOf(Header("X-A"), Header("X-B"), Header("X-C")),
 	FirstOf(Header("X-A"), Compose(Header("X-B"), Header("X-C"))),
 	Compose(FirstOf(Header("X-A"), Header("X-B")), Header("X-C")),
-	Compose(FirstOf(Compose(Header("X-A"), Header("X-B")), Header("X-C")), FirstOf(Header("X-C"), Header("X-B"), Everyone())),
+	Compose(FirstOf(Compose(Header("X-A"), Header("X-B")), Header("X-C")),
+		FirstOf(Header("X-C"), Header("X-B"), Everyone())),
 }
 
 // fuzzNoKey finds nothing in a request that lacks X-C.
@@ -76,7 +77,8 @@ func FuzzKeys(f *testing.F) {
 				keys := compiled(t, scheme.wrap(key), scheme.wrap(fuzzNoKey), scheme.secret)
 				first, second := keyOf(t, keys, one), keyOf(t, keys, two)
 				if same := answerOfRule(key, one) == answerOfRule(key, two); same != (first == second) {
-					t.Errorf("%s, key %d: %q and %q have the keys %q and %q, want them to be the same: %v", scheme.name, i, one, two, first, second, same)
+					t.Errorf("%s, key %d: %q and %q have the keys %q and %q, want them to be the same: %v", scheme.name, i, one,
+						two, first, second, same)
 				}
 			}
 		}

@@ -40,7 +40,10 @@ func checkSafe(t testing.TB, key string) {
 	if len(key) > 128 {
 		t.Errorf("the key %q has %d bytes, want at most 128", key, len(key))
 	}
-	if i := strings.IndexFunc(key, func(c rune) bool { return c <= ' ' || c >= 0x7F || strings.ContainsRune(`{}*?[]\`, c) }); i >= 0 {
+	if i := strings.IndexFunc(key, func(c rune) bool {
+		return c <= ' ' || c >= 0x7F || strings.ContainsRune(`{}*?[]\`,
+			c)
+	}); i >= 0 {
 		t.Errorf("the key %q holds the byte %q", key, key[i])
 	}
 }

@@ -1,13 +1,11 @@
 package httplimit
 
-import (
-	"net/http"
-)
+import "net/http"
 
 // Route is the pattern that matched the request, so that each route has a bucket of its own; requests that match none
 // share one. It is known where routing comes before the limiter: inside the handlers of a [http.ServeMux], in the
-// adapters, in groups of chi from its v5.3.0 on. Around a ServeMux take [RouteOf]. The path of a request is never a key:
-// clients can write one route in any number of ways.
+// adapters, in groups of chi from its v5.3.0 on. Around a ServeMux take [RouteOf]. The path of a request is never a
+// key: clients can write one route in any number of ways.
 func Route() Key { return route{} }
 
 // RouteOf is [Route] around a mux, before it has routed the request: it asks the mux.
@@ -36,7 +34,7 @@ func (k routeOf) find(r Request) (string, error) {
 	request := r.HTTP()
 	_, pattern := k.mux.Handler(request)
 	if request.Method == http.MethodConnect && pattern == request.URL.Path+"/" {
-		pattern = "" // a redirect, for which the mux tells the path that the client wrote
+		pattern = "" // a redirect, for which the mux returns the path that the client wrote
 	}
 	return pattern, nil
 }

@@ -19,22 +19,30 @@ func TestPlainKeys(t *testing.T) {
 	}{
 		{"an address stands as it is", ClientIP(), lines(), "192.0.2.7"},
 		{"a network of IPv6 too", ClientIP(), request("[2001:db8:1:2:3::1]:1"), "2001:db8:1:2::/64"},
-		{"bits beyond a trusted network's length do not matter", ClientIP(netip.MustParsePrefix("192.0.9.9/16")), lines("X-Forwarded-For", "198.51.100.7"), "198.51.100.7"},
+		{"bits beyond a trusted network's length do not matter", ClientIP(netip.MustParsePrefix("192.0.9.9/16")),
+			lines("X-Forwarded-For", "198.51.100.7"), "198.51.100.7"},
 		{"an IPv4 network", ClientIPFrom(ClientIPConfig{IPv4Bits: 24}), lines(), "192.0.2.0/24"},
 		{"a single IPv6 address", ClientIPFrom(ClientIPConfig{IPv6Bits: 128}), request("[2001:DB8::1]:1"), "2001:db8::1"},
-		{"no NAT64 where the list is empty", ClientIPFrom(ClientIPConfig{NAT64: []netip.Prefix{}}), request("[64:ff9b::c000:207]:1"), "64:ff9b::/64"},
-		{"Compose escapes ':' and '/'", Compose(ClientIP(), Header("X-A")), request("[2001:db8:1:2:3::1]:1", [2]string{"X-A", "a/b"}), "2001%3Adb8%3A1%3A2%3A%3A%2F64:a%2Fb"},
+		{"no NAT64 where the list is empty", ClientIPFrom(ClientIPConfig{NAT64: []netip.Prefix{}}),
+			request("[64:ff9b::c000:207]:1"), "64:ff9b::/64"},
+		{"Compose escapes ':' and '/'", Compose(ClientIP(), Header("X-A")),
+			request("[2001:db8:1:2:3::1]:1", [2]string{"X-A", "a/b"}), "2001%3Adb8%3A1%3A2%3A%3A%2F64:a%2Fb"},
 		{"Compose of one escapes as well", Compose(Header("X-A")), lines("X-A", "a:b/c"), "a%3Ab%2Fc"},
 		{"one key alone does not", Header("X-A"), lines("X-A", "a:b/c"), "a:b/c"},
 		{"every other byte is escaped", Header("X-A"), lines("X-A", "#%{*}\xff é"), "%23%25%7B%2A%7D%FF%20%C3%A9"},
-		{"a nested Compose is one list", Compose(Compose(Header("X-A"), Header("X-B")), Header("X-A")), lines("X-A", "a", "X-B", "b"), "a:b:a"},
+		{"a nested Compose is one list", Compose(Compose(Header("X-A"), Header("X-B")), Header("X-A")),
+			lines("X-A", "a", "X-B", "b"), "a:b:a"},
 		{"FirstOf tells which one it was", FirstOf(Header("X-A"), Header("X-B")), lines("X-A", "v"), "%K1:v"},
 		{"FirstOf goes on after ErrNoKey", FirstOf(Header("X-A"), Header("X-B")), lines("X-B", "v"), "%K2:v"},
-		{"also one that is wrapped", FirstOf(fails(fmt.Errorf("no user: %w", ErrNoKey)), Header("X-B")), lines("X-B", "v"), "%K2:v"},
-		{"FirstOf inside Compose", Compose(FirstOf(Header("X-A"), Header("X-B")), ClientIP()), lines("X-B", "a:b"), "%K2:a%3Ab:192.0.2.7"},
-		{"FirstOf inside FirstOf", FirstOf(Header("X-A"), FirstOf(Header("X-A"), Header("X-B"))), lines("X-B", "a:b"), "%K2:%K2:a:b"},
+		{"also one that is wrapped", FirstOf(fails(fmt.Errorf("no user: %w", ErrNoKey)), Header("X-B")), lines("X-B", "v"),
+			"%K2:v"},
+		{"FirstOf inside Compose", Compose(FirstOf(Header("X-A"), Header("X-B")), ClientIP()), lines("X-B", "a:b"),
+			"%K2:a%3Ab:192.0.2.7"},
+		{"FirstOf inside FirstOf", FirstOf(Header("X-A"), FirstOf(Header("X-A"), Header("X-B"))), lines("X-B", "a:b"),
+			"%K2:%K2:a:b"},
 		{"Everyone has one key", Everyone(), lines(), ""},
-		{"a KeyFunc may return the empty string", KeyFunc(func(*http.Request) (string, error) { return "", nil }), lines(), ""},
+		{"a KeyFunc may return the empty string", KeyFunc(func(*http.Request) (string, error) { return "", nil }), lines(),
+			""},
 		{"128 bytes stand in clear", Header("X-A"), lines("X-A", long), long},
 		{"without the identity the peer decides", Header("X-A"), lines(), "%N:192.0.2.7"},
 		{"and without a peer nobody", Header("X-A"), request("@"), "%U"},
@@ -138,7 +146,8 @@ func TestErrorsOfKeys(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			got, skip, cause := compiled(t, test.key, test.noKey, "").find(lines("X-A", "v"))
 			if got != test.want || skip != test.skip || (cause != nil) != (test.causes != nil) {
-				t.Errorf("the key is %q, skip %v, cause %v; want %q, skip %v, causes %v", got, skip, cause, test.want, test.skip, test.causes)
+				t.Errorf("the key is %q, skip %v, cause %v; want %q, skip %v, causes %v", got, skip, cause, test.want, test.skip,
+					test.causes)
 			}
 			for _, want := range test.causes {
 				if !errors.Is(cause, want) {
@@ -150,7 +159,8 @@ func TestErrorsOfKeys(t *testing.T) {
 }
 
 func TestPanicOfAKeyFuncPasses(t *testing.T) {
-	keys := compiled(t, Compose(ClientIP(), KeyFunc(func(*http.Request) (string, error) { panic("mine") })), nil, keySecret)
+	keys := compiled(t, Compose(ClientIP(), KeyFunc(func(*http.Request) (string, error) { panic("mine") })), nil,
+		keySecret)
 	defer func() {
 		if got := recover(); got != "mine" {
 			t.Errorf("recovered %v, want the panic of the KeyFunc", got)
@@ -167,7 +177,8 @@ func TestKeysFoundElsewhere(t *testing.T) {
 		request Request
 	}{
 		{"one part", Header("X-A"), []string{"a b"}, lines("X-A", "a b")},
-		{"parts of a Compose", Compose(ClientIP(), BasicUser()), []string{"192.0.2.7", "alice"}, lines("Authorization", "Basic YWxpY2U6eA==")},
+		{"parts of a Compose", Compose(ClientIP(), BasicUser()), []string{"192.0.2.7", "alice"},
+			lines("Authorization", "Basic YWxpY2U6eA==")},
 		{"a token", BearerToken(), []string{"tok"}, lines("Authorization", "Bearer tok")},
 		{"FirstOf takes its first key", FirstOf(Header("X-A"), ClientIP()), []string{"v"}, lines("X-A", "v")},
 		{"Everyone takes no part", Compose(Everyone(), Header("X-A")), []string{"v"}, lines("X-A", "v")},
@@ -192,8 +203,9 @@ func TestAddressParts(t *testing.T) {
 	keys := compiled(t, ClientIP(), nil, "")
 	for part, want := range map[string]string{
 		"192.0.2.7": "192.0.2.7", "::ffff:192.0.2.7": "192.0.2.7", "192.0.2.7/32": "192.0.2.7",
-		"2001:db8:1:2:3::4": "2001:db8:1:2::/64", "2001:db8:1:2::/64": "2001:db8:1:2::/64", "2001:db8:1:2:3::/64": "2001:db8:1:2::/64",
-		"nonsense": "", "1.2.3.4:5": "", " 1.2.3.4": "", "": "",
+		"2001:db8:1:2:3::4": "2001:db8:1:2::/64", "2001:db8:1:2::/64": "2001:db8:1:2::/64",
+		"2001:db8:1:2:3::/64": "2001:db8:1:2::/64",
+		"nonsense":            "", "1.2.3.4:5": "", " 1.2.3.4": "", "": "",
 	} {
 		got, err := keys.of([]string{part})
 		if got != want || (err == nil) != (want != "") {

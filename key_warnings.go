@@ -5,7 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// addressWarnings are what the ClientIP keys of one rule have to say about the setup around it, each at most once.
+// addressWarnings are the warnings about the setup around the service that the ClientIP keys of one rule give, each at
+// most once. Safe for concurrent use.
 type addressWarnings struct {
 	untrustedHeader    sampledWarning
 	untrustedPeer      sampledWarning
@@ -18,13 +19,15 @@ func newAddressWarnings(warn func(code, message string)) *addressWarnings {
 		untrustedHeader: sampledWarning{warning: warning{
 			code: "forwarded-header-not-trusted",
 			message: "requests carry X-Forwarded-For or Forwarded, and a ClientIP key trusts no proxy: " +
-				"if the service stands behind one, all its clients share the proxy's bucket; give ClientIP the proxy's networks",
+				"if the service stands behind one, all its clients share the proxy's bucket; " +
+				"give ClientIP the proxy's networks",
 			warn: warn,
 		}},
 		untrustedPeer: sampledWarning{warning: warning{
 			code: "forwarded-header-from-untrusted-peer",
 			message: "a peer that a ClientIP key does not trust sent the header that it reads: if that is a proxy of yours, " +
-				"its network is missing from the trusted ones and all its clients share one bucket; if not, somebody passed your proxies by",
+				"its network is missing from the trusted ones and all its clients share one bucket; " +
+				"if not, somebody passed your proxies by",
 			warn: warn,
 		}},
 		peerWithoutAddress: warning{
@@ -36,13 +39,14 @@ func newAddressWarnings(warn func(code, message string)) *addressWarnings {
 		endedAtProxy: warning{
 			code: "client-address-is-a-proxy",
 			message: "a trusted proxy reported no client address, so the proxy itself was counted as the client: " +
-				"unless it was a health check of its own, see that every trusted proxy writes the header that ClientIP reads, and that no network of clients is trusted",
+				"unless it was a health check of its own, see that every trusted proxy writes the header that " +
+				"ClientIP reads, and that no network of clients is trusted",
 			warn: warn,
 		},
 	}
 }
 
-// warning is logged once.
+// warning is logged at most once.
 type warning struct {
 	code, message string
 	warn          func(code, message string)
@@ -56,20 +60,20 @@ func (w *warning) raise() {
 	}
 }
 
-// sampledWarning is a warning whose cause is looked for in requests that mostly do not have it, until it was logged.
-// That is done for a sample of them, which bounds the cost on the hot path.
+// sampledWarning is a warning whose cause is rare or never there. Requests are checked for it until it was logged: the
+// first ones, then a sample, which bounds the cost on the hot path.
 type sampledWarning struct {
 	warning
 	checked atomic.Uint32
 }
 
 const (
-	checkFirst  = 1024 // requests that are checked one and all
-	sampleEvery = 256  // of the later ones, one in so many: a proxy put in front later is found within a few hundred
+	checkFirst  = 1024 // the first requests, all of which are checked
+	sampleEvery = 256  // one in so many of the later ones: a proxy put in front later is found within a few hundred
 )
 
-// due reports whether a request is to be checked. After the first ones it only reads what other threads read too, so
-// that no cache line moves between them.
+// due reports whether a request is to be checked. After the first ones it writes nothing: a counter would be a cache
+// line that all threads contend for.
 func (w *sampledWarning) due() bool {
 	if w.raised.Load() {
 		return false

@@ -24,19 +24,24 @@ func TestAddressWarnings(t *testing.T) {
 		want    string
 	}{
 		{"a header that nobody trusts", ClientIP(), request("192.0.2.7:1", xff), "forwarded-header-not-trusted"},
-		{"Forwarded as well", ClientIP(), request("192.0.2.7:1", [2]string{"Forwarded", "for=198.51.100.7"}), "forwarded-header-not-trusted"},
+		{"Forwarded as well", ClientIP(), request("192.0.2.7:1", [2]string{"Forwarded", "for=198.51.100.7"}),
+			"forwarded-header-not-trusted"},
 		{"a peer of IPv6 with such a header", ClientIP(), request("[2001:db8::7]:1", xff), "forwarded-header-not-trusted"},
-		{"a header that the NoKey does not trust", Header("X-A"), request("192.0.2.7:1", xff), "forwarded-header-not-trusted"},
+		{"a header that the NoKey does not trust", Header("X-A"), request("192.0.2.7:1", xff),
+			"forwarded-header-not-trusted"},
 		{"no header", ClientIP(), request("192.0.2.7:1"), ""},
 		{"a header of other names", ClientIP(), request("192.0.2.7:1", [2]string{"X-Real-IP", "198.51.100.7"}), ""},
 		{"a peer without address", ClientIP(), request("@"), "peer-without-address"},
 		{"one that is trusted", unix, request("@", [2]string{"X-Real-IP", "198.51.100.7"}), ""},
 		{"one that is trusted and reports nothing", unix, request("@"), "client-address-is-a-proxy"},
 		{"a proxy that reports nothing", trusted, request("10.0.0.2:1"), "client-address-is-a-proxy"},
-		{"a proxy that reports garbage", trusted, request("10.0.0.2:1", [2]string{"X-Forwarded-For", "unknown"}), "client-address-is-a-proxy"},
-		{"fewer hops than counted", counted, request("10.0.0.2:1", [2]string{"Forwarded", "for=198.51.100.7"}), "client-address-is-a-proxy"},
+		{"a proxy that reports garbage", trusted, request("10.0.0.2:1", [2]string{"X-Forwarded-For", "unknown"}),
+			"client-address-is-a-proxy"},
+		{"fewer hops than counted", counted, request("10.0.0.2:1", [2]string{"Forwarded", "for=198.51.100.7"}),
+			"client-address-is-a-proxy"},
 		{"a proxy that reports", trusted, request("10.0.0.2:1", xff), ""},
-		{"a proxy that is not trusted, or a client that came past it", trusted, request("192.0.2.7:1", xff), "forwarded-header-from-untrusted-peer"},
+		{"a proxy that is not trusted, or a client that came past it", trusted, request("192.0.2.7:1", xff),
+			"forwarded-header-from-untrusted-peer"},
 		{"a client that came past the proxy without the header", trusted, request("192.0.2.7:1"), ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -66,7 +71,8 @@ func TestAddressWarnings(t *testing.T) {
 			switch {
 			case test.want == "" && len(codes) > 0:
 				t.Errorf("the warnings are %q, want none", codes)
-			case test.want != "" && (!slices.Contains(codes, test.want) || len(slices.Compact(slices.Clone(codes))) != len(codes)):
+			case test.want != "" && (!slices.Contains(codes,
+				test.want) || len(slices.Compact(slices.Clone(codes))) != len(codes)):
 				t.Errorf("the warnings are %q, want %q, and each once", codes, test.want)
 			}
 		})
@@ -86,7 +92,8 @@ func (c *counting) Values(header string) []string {
 
 // TestHeadersAreSampled: without a header to warn of it is looked for in the first requests, then in few.
 func TestHeadersAreSampled(t *testing.T) {
-	for name, key := range map[string]Key{"no proxies": ClientIP(), "another peer": ClientIP(netip.MustParsePrefix("10.0.0.0/8"))} {
+	for name, key := range map[string]Key{"no proxies": ClientIP(),
+		"another peer": ClientIP(netip.MustParsePrefix("10.0.0.0/8"))} {
 		t.Run(name, func(t *testing.T) {
 			keys := compiled(t, key, nil, "")
 			r := &counting{Request: request("192.0.2.7:1")}

@@ -8,7 +8,7 @@ import (
 	"github.com/httplimit/httplimit/internal/keyenc"
 )
 
-// Key says who a request is counted for. A limit is worth what its key is worth: an identity that the client can
+// Key says which client a request is counted for. A limit is only as good as its key: an identity that the client can
 // choose freely limits nothing, and one that others share can be used to lock them out.
 //
 // Take [ClientIP] for clients that are not known yet; [ContextValue], [ClientCert], [BearerToken] or [APIKey] only
@@ -20,19 +20,20 @@ type Key interface {
 	sealed()
 }
 
-// KeyFunc makes a [Key] of a function, as [http.HandlerFunc] makes a Handler of one. The function returns who the
-// request is counted for, as any string: the limiter escapes or hashes it. The empty string is a key like any other.
+// KeyFunc makes a [Key] of a function, as [http.HandlerFunc] makes a Handler of one. The function returns the identity
+// that the request is counted for, as any string: the limiter escapes or hashes it. The empty string is a key like any
+// other.
 //
 // With [ErrNoKey], or an error that wraps it, the function says that there is no such identity here, and the rule's
 // NoKey decides; with [ErrSkip] that the rule does not apply to the request at all. Any other error counts as
-// ErrNoKey and is logged once per cause, so it must not tell secrets; clients never see it. A panic passes through.
+// ErrNoKey and is logged once per cause, so it must not contain secrets; clients never see it. A panic passes through.
 type KeyFunc func(*http.Request) (string, error)
 
 // ErrNoKey from a [KeyFunc] says that the request has no such identity: NoKey of the rule decides.
 var ErrNoKey = errors.New("httplimit: the request has no such identity")
 
-// Everyone is one bucket for all requests: a limit on the service as a whole. [Middleware.Allow], Peek and Reset want no
-// part for it.
+// Everyone is one bucket for all requests: a limit on the service as a whole. [Middleware.Allow], Peek and Reset take
+// no part for it.
 func Everyone() Key { return everyone{} }
 
 // Secret returns a key whose identities reach the store and the log only as a hash: `#` and 128 bits of SHA-256,
@@ -52,7 +53,7 @@ func Compose(keys ...Key) Key { return composed(slices.Clone(keys)) }
 // error ends the search. The identity is marked with which one it was, so that a client cannot pose as one of
 // another kind.
 //
-// Do not put a credential that nobody has checked before an address: FirstOf(BearerToken(), ClientIP()) ahead of
+// Do not put a credential that has not been checked before an address: FirstOf(BearerToken(), ClientIP()) ahead of
 // authentication gives each invented token a fresh bucket.
 func FirstOf(keys ...Key) Key { return firstOf(slices.Clone(keys)) }
 

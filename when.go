@@ -7,12 +7,13 @@ import (
 	"github.com/httplimit/httplimit/internal/clientip"
 )
 
-// NotFrom returns a condition for Rule.When: the rule applies to everybody but the clients in networks, such as an
-// office or the addresses of a monitor.
+// NotFrom returns a condition for Rule.When: the rule applies to all clients but those in networks, such as an office
+// or the addresses of a monitor.
 //
-// client finds their address and is made by [ClientIP] or [ClientIPFrom]: behind a proxy that of the peer would exempt
-// everybody. Use the same value for the Key of a rule, so that [New] reports what is wrong with it: a client that is
-// anything else, or faulty, exempts nobody. Without an address a request is not exempt.
+// client finds their address and is made by [ClientIP] or [ClientIPFrom]. Behind a proxy it has to trust that proxy:
+// by the proxy's own address all clients would be exempt, or none. Use the same value for the Key of a rule, so that
+// [New] reports its faults: a client that is another kind of Key, or faulty, exempts no request. Nor is a request
+// exempt that has no address.
 func NotFrom(client Key, networks ...netip.Prefix) func(*http.Request) bool {
 	exempt := make(clientip.Networks, 0, len(networks))
 	for _, network := range networks {

@@ -18,19 +18,27 @@ func TestNotFrom(t *testing.T) {
 		xff      string
 		applies  bool
 	}{
-		"outside":                           {httplimit.ClientIP(), []netip.Prefix{office}, "192.0.2.7:1", "", true},
-		"inside":                            {httplimit.ClientIP(), []netip.Prefix{office}, "198.51.100.7:1", "", false},
-		"inside, IPv4-mapped":               {httplimit.ClientIP(), []netip.Prefix{office}, "[::ffff:198.51.100.7]:1", "", false},
-		"inside a mapped network":           {httplimit.ClientIP(), []netip.Prefix{netip.MustParsePrefix("::ffff:198.51.100.0/120")}, "198.51.100.7:1", "", false},
-		"one of several":                    {httplimit.ClientIP(), []netip.Prefix{lb, netip.MustParsePrefix("2001:db8::/32")}, "[2001:db8::1]:1", "", false},
-		"a header that nobody trusts":       {httplimit.ClientIP(), []netip.Prefix{office}, "192.0.2.7:1", "198.51.100.7", true},
-		"behind a proxy, inside":            {httplimit.ClientIP(lb), []netip.Prefix{office}, "10.0.0.1:1", "198.51.100.7", false},
-		"behind a proxy, spoofed":           {httplimit.ClientIP(lb), []netip.Prefix{office}, "10.0.0.1:1", "198.51.100.7, 192.0.2.7", true},
-		"no address":                        {httplimit.ClientIP(), []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}, "@", "", true},
+		"outside": {httplimit.ClientIP(), []netip.Prefix{office}, "192.0.2.7:1", "", true},
+		"inside":  {httplimit.ClientIP(), []netip.Prefix{office}, "198.51.100.7:1", "", false},
+		"inside, IPv4-mapped": {httplimit.ClientIP(), []netip.Prefix{office}, "[::ffff:198.51.100.7]:1", "",
+			false},
+		"inside a mapped network": {httplimit.ClientIP(),
+			[]netip.Prefix{netip.MustParsePrefix("::ffff:198.51.100.0/120")}, "198.51.100.7:1", "", false},
+		"one of several": {httplimit.ClientIP(),
+			[]netip.Prefix{lb, netip.MustParsePrefix("2001:db8::/32")}, "[2001:db8::1]:1", "", false},
+		"a header that nobody trusts": {httplimit.ClientIP(), []netip.Prefix{office}, "192.0.2.7:1", "198.51.100.7",
+			true},
+		"behind a proxy, inside": {httplimit.ClientIP(lb), []netip.Prefix{office}, "10.0.0.1:1", "198.51.100.7",
+			false},
+		"behind a proxy, spoofed": {httplimit.ClientIP(lb), []netip.Prefix{office}, "10.0.0.1:1",
+			"198.51.100.7, 192.0.2.7", true},
+		"no address": {httplimit.ClientIP(), []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")},
+			"@", "", true},
 		"no networks":                       {httplimit.ClientIP(), nil, "192.0.2.7:1", "", true},
 		"an invalid network exempts nobody": {httplimit.ClientIP(), []netip.Prefix{{}}, "192.0.2.7:1", "", true},
 		"a key that is no address":          {httplimit.Everyone(), []netip.Prefix{office}, "198.51.100.7:1", "", true},
-		"a faulty key":                      {httplimit.ClientIP(netip.MustParsePrefix("0.0.0.0/0")), []netip.Prefix{office}, "198.51.100.7:1", "", true},
+		"a faulty key": {httplimit.ClientIP(netip.MustParsePrefix("0.0.0.0/0")),
+			[]netip.Prefix{office}, "198.51.100.7:1", "", true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -41,7 +49,8 @@ func TestNotFrom(t *testing.T) {
 			}
 			store := &scripted{}
 			m := mustNew(t, httplimit.Config{Store: store, Rules: []httplimit.Rule{
-				{Name: "r", Key: httplimit.Everyone(), Limit: limiter.PerDay(5), When: httplimit.NotFrom(tt.client, tt.networks...)},
+				{Name: "r", Key: httplimit.Everyone(), Limit: limiter.PerDay(5),
+					When: httplimit.NotFrom(tt.client, tt.networks...)},
 			}})
 			serveRequest(m, r)
 			if got := len(store.charges()) == 1; got != tt.applies {

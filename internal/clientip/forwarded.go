@@ -4,7 +4,7 @@ import "strings"
 
 // A Forwarded line (RFC 7239, section 4) is a list of elements separated by ',', an element is pairs separated by ';',
 // and a pair is a token, '=' and a value, which may be a quoted string with either separator in it. Proxies copy Host,
-// which the client writes, into host=; so whoever splits at commas believes the client.
+// which the client writes, into host=; so a parser that splits at commas believes the client.
 
 // wellQuoted reports whether every quoted string of a line follows a '=' and ends. Else it is uncertain where the
 // elements of the line begin. Other faults of an element concern that element alone.

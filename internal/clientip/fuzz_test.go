@@ -10,7 +10,8 @@ import (
 )
 
 var fuzzProxies = []netip.Prefix{
-	netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("2001:db8:ffff::/48"),
+	netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.168.0.0/16"),
+	netip.MustParsePrefix("2001:db8:ffff::/48"),
 }
 
 var fuzzHeaders = []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip"}
@@ -28,12 +29,16 @@ func resolver(t testing.TB, o oracle) *Resolver {
 // FuzzClientIP compares the walk with the oracle on any peer and any header, whose lines are parted by newlines.
 func FuzzClientIP(f *testing.F) {
 	for _, value := range []string{
-		"6.6.6.6, 198.51.100.7", "6.6.6.6\n198.51.100.7, 10.0.0.9", "6.6.6.6, , 10.0.0.9", "[2001:db8:1::7]:52345, 10.0.0.9:80",
-		"::ffff:10.0.0.9%eth0, 64:ff9b::c000:20a", "6.6.6.6, 198.51.100.7:99999", "1.2.3.4:, [::1]:x, [::1", "010.0.0.9,10.9", "", ",",
+		"6.6.6.6, 198.51.100.7", "6.6.6.6\n198.51.100.7, 10.0.0.9", "6.6.6.6, , 10.0.0.9",
+		"[2001:db8:1::7]:52345, 10.0.0.9:80",
+		"::ffff:10.0.0.9%eth0, 64:ff9b::c000:20a", "6.6.6.6, 198.51.100.7:99999", "1.2.3.4:, [::1]:x, [::1",
+		"010.0.0.9,10.9", "", ",",
 		`for=6.6.6.6, for="[2001:db8:1::7]:_p";by=x, for=10.0.0.9`, `for=198.51.100.7;host="x, for=6.6.6.6;a=b"`,
 		`for=198.51.100.7;ext="a\", for=6.6.6.6;b=\""`, `for="6.6.6.6, for=198.51.100.7`, "for=\"6.6.6.6\nfor=198.51.100.7",
-		`for="\1\9\8.51.100.7" ; proto=http`, `for=6.6.6.6;for=7.7.7.7`, `FOR=_hidden, for=unknown, ;;, for=`, `a=""x, for="", for=[::1`, `x"y`, `="a"`, `a="\"`,
-		"198.51.100.7, fe80::1%, 10.0.0.9", `for="198.51.100.7"x`, `for="198.51.100.7"x=y`, `for=198.51.100.7;a"b", for=10.0.0.9`,
+		`for="\1\9\8.51.100.7" ; proto=http`, `for=6.6.6.6;for=7.7.7.7`, `FOR=_hidden, for=unknown, ;;, for=`,
+		`a=""x, for="", for=[::1`, `x"y`, `="a"`, `a="\"`,
+		"198.51.100.7, fe80::1%, 10.0.0.9", `for="198.51.100.7"x`, `for="198.51.100.7"x=y`,
+		`for=198.51.100.7;a"b", for=10.0.0.9`,
 	} {
 		for _, remote := range []string{"10.0.0.2:51000", "@", "203.0.113.66:1", "[2001:db8:ffff::2]:1"} {
 			f.Add(remote, value, uint8(0), uint8(0), true)
@@ -56,7 +61,8 @@ func FuzzClientIP(f *testing.F) {
 		lines := strings.Split(value, "\n")
 		want := bucket(o.client(remote, lines))
 		if got := bucketOf(resolver(t, o), remote, http.Header{o.header: lines}); got != want {
-			t.Errorf("the bucket of %q with %s %q, %d hops, unix %v is %s, want %s", remote, o.header, lines, o.hops, unix, got, want)
+			t.Errorf("the bucket of %q with %s %q, %d hops, unix %v is %s, want %s", remote, o.header, lines, o.hops, unix,
+				got, want)
 		}
 	})
 }
@@ -64,8 +70,10 @@ func FuzzClientIP(f *testing.F) {
 // FuzzPeer compares the socket peer, and the shortcut for IPv4 in it, with the oracle.
 func FuzzPeer(f *testing.F) {
 	for _, remote := range []string{
-		"192.0.2.7:80", "192.0.2.7", "192.0.2.7:", "192.0.2.07:1", "192.0.2.256:1", "0.0.0.0:0", "0.0.0.1:1", "224.0.0.1:1", "239.255.255.255:1",
-		"240.0.0.1:1", "1.2.3:4", "1.2.3.4.5:6", "1..3.4:5", "18446744073709551617.2.3.4:1", "[::1]:9", "[::ffff:192.0.2.7]:1", "[fe80::1%eth0]:1", "@", "", "0.0.0.1::",
+		"192.0.2.7:80", "192.0.2.7", "192.0.2.7:", "192.0.2.07:1", "192.0.2.256:1", "0.0.0.0:0", "0.0.0.1:1",
+		"224.0.0.1:1", "239.255.255.255:1",
+		"240.0.0.1:1", "1.2.3:4", "1.2.3.4.5:6", "1..3.4:5", "18446744073709551617.2.3.4:1", "[::1]:9",
+		"[::ffff:192.0.2.7]:1", "[fe80::1%eth0]:1", "@", "", "0.0.0.1::",
 	} {
 		f.Add(remote)
 	}
@@ -114,14 +122,16 @@ func forward(rng *rand.Rand, header, client string, written, hops []string) (lin
 // FuzzTrustedSuffix: whatever a client writes into the header, behind hops of ours it stays in its own bucket.
 func FuzzTrustedSuffix(f *testing.F) {
 	for _, written := range []string{
-		"", "6.6.6.6", "10.0.0.9", "garbage,", ",,,", "6.6.6.6\n7.7.7.7", "for=6.6.6.6", `for="6.6.6.6`, `host="`, `a="\`, `for=6.6.6.6;host="x, y"`, "for=10.0.0.9,", "\x00\xff%{}",
+		"", "6.6.6.6", "10.0.0.9", "garbage,", ",,,", "6.6.6.6\n7.7.7.7", "for=6.6.6.6", `for="6.6.6.6`, `host="`, `a="\`,
+		`for=6.6.6.6;host="x, y"`, "for=10.0.0.9,", "\x00\xff%{}",
 	} {
 		f.Add(written, "198.51.100.7", uint64(1))
 		f.Add(written, "2001:db8:1::7", uint64(2))
 	}
 	f.Fuzz(func(t *testing.T, written, client string, seed uint64) {
 		addr, err := netip.ParseAddr(client)
-		if err != nil || addr.Zone() != "" || addr.Unmap().IsUnspecified() || addr.IsMulticast() || (oracle{trusted: fuzzProxies}).trusts(addr.Unmap()) {
+		if err != nil || addr.Zone() != "" || addr.Unmap().IsUnspecified() || addr.IsMulticast() ||
+			(oracle{trusted: fuzzProxies}).trusts(addr.Unmap()) {
 			t.Skip("no address of a client")
 		}
 		want := bucket(addr.Unmap())
@@ -157,7 +167,8 @@ func FuzzCountedHops(f *testing.F) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		proxies := hops(rng)
 		lines, remote := forward(rng, "X-Forwarded-For", addr.String(), strings.Split(written, "\n"), proxies)
-		got := bucketOf(resolver(t, oracle{header: "X-Forwarded-For", hops: len(proxies)}), remote, http.Header{"X-Forwarded-For": lines})
+		got := bucketOf(resolver(t, oracle{header: "X-Forwarded-For", hops: len(proxies)}), remote,
+			http.Header{"X-Forwarded-For": lines})
 		if want := bucket(addr.Unmap()); got != want {
 			t.Errorf("with %q from %s and %d hops the bucket is %s, want %s", lines, remote, len(proxies), got, want)
 		}

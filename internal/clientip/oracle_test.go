@@ -18,9 +18,11 @@ var (
 	bracketed = regexp.MustCompile(`(?s)^\[([^\]]*)\](:.*)?$`)
 	onePort   = regexp.MustCompile(`^([^:]*)(:[^:]*)$`)
 	zoned     = regexp.MustCompile(`(?s)^(.*?:.*?)%.+$`)
-	port      = regexp.MustCompile(`^:0*([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$`)
+	port      = regexp.MustCompile(`^:0*([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|` +
+		`65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$`)
 	hidden    = regexp.MustCompile("^:_[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
-	parameter = regexp.MustCompile("^([A-Za-z0-9!#$%&'*+.^_`|~-]+)=(\"(?s:.*)\"[ \t]*|[][:A-Za-z0-9!#$%&'*+.^_`|~-]+[ \t]*)$")
+	parameter = regexp.MustCompile("^([A-Za-z0-9!#$%&'*+.^_`|~-]+)=" +
+		"(\"(?s:.*)\"[ \t]*|[][:A-Za-z0-9!#$%&'*+.^_`|~-]+[ \t]*)$")
 )
 
 // address reads an address whose port, with its colon, is accepted.
@@ -111,7 +113,8 @@ func forwardedAddress(element string) netip.Addr {
 	if len(values) != 1 {
 		return netip.Addr{}
 	}
-	return valid(address(values[0], func(p string) bool { return len(p) <= 6 && port.MatchString(p) || hidden.MatchString(p) }))
+	accepted := func(p string) bool { return len(p) <= 6 && port.MatchString(p) || hidden.MatchString(p) }
+	return valid(address(values[0], accepted))
 }
 
 func unquoted(s string) string {
@@ -156,7 +159,8 @@ func (o oracle) client(remote string, lines []string) netip.Addr {
 		return peer
 	case !strings.EqualFold(o.header, "X-Forwarded-For") && !strings.EqualFold(o.header, "Forwarded"):
 		if len(lines) > 0 {
-			addr := valid(address(strings.Trim(lines[len(lines)-1], " \t"), func(p string) bool { return len(p) <= 6 && port.MatchString(p) }))
+			addr := valid(address(strings.Trim(lines[len(lines)-1], " \t"),
+				func(p string) bool { return len(p) <= 6 && port.MatchString(p) }))
 			if addr.IsValid() {
 				return addr
 			}

@@ -97,11 +97,11 @@ func isPort(s string) bool {
 }
 
 // parseAddress reads an address that a host can have: not an unspecified one, which stands for "none" (fasthttp has
-// 0.0.0.0 for peers that are not TCP), nor a multicast one. netip takes no octal, hexadecimal or short forms. IPv4-mapped
-// addresses become IPv4, and zones are dropped.
+// 0.0.0.0 for peers that are not TCP), nor a multicast one. netip takes no octal, hexadecimal or short forms.
+// IPv4-mapped addresses become IPv4, and zones are dropped.
 //
-// text is s if netip would write the address so too, else "". That is so for IPv4, which has one form only, and it saves
-// writing the address again.
+// text is s for IPv4 addresses, of which netip takes only the form that it writes: s saves writing it again. For
+// others it is "".
 func parseAddress(s string) (addr netip.Addr, text string) {
 	text = s
 	if percent := strings.IndexByte(s, '%'); percent >= 0 {

@@ -31,14 +31,14 @@ type Resolver struct {
 type Origin uint8
 
 const (
-	Peer     Origin = iota // the socket peer, which is not trusted to report anybody
+	Peer     Origin = iota // the socket peer, which is not trusted to report a client
 	Reported               // a trusted hop reported it
 	Proxy                  // it is that of a trusted hop, which reported no usable address
 )
 
 // Client returns the address of the client whose request came from remoteAddr, which is written as in
 // http.Request.RemoteAddr. IPv4-mapped addresses are IPv4, and there is no zone. The address is invalid if there is
-// none: the peer, or the trusted hop that reported nobody, has no IP address.
+// none: the peer has no IP address, and no trusted hop reported one.
 func (r *Resolver) Client(remoteAddr string, headers Headers) (netip.Addr, Origin) {
 	addr, _, origin := r.client(remoteAddr, headers)
 	return addr, origin

@@ -45,7 +45,8 @@ type addressVectors struct {
 
 // notExpressible are the cases that a Config cannot express, each with the reason.
 var notExpressible = map[string]string{
-	"cfg-single-forwarded": "the kind of walk follows from the header's name, so Forwarded is never read as a single value",
+	"cfg-single-forwarded": "the kind of walk follows from the header's name, " +
+		"so Forwarded is never read as a single value",
 }
 
 func readVectors(t *testing.T) (vectors addressVectors) {
@@ -63,8 +64,10 @@ func readVectors(t *testing.T) (vectors addressVectors) {
 // parsed turns the text of a configuration into a Config. What is no network is refused by netip already.
 func (cfg addressConfig) parsed() (Config, error) {
 	out := Config{
-		Header:      map[string]string{"peer": "", "xff": "X-Forwarded-For", "forwarded": "Forwarded", "single": cfg.Header}[cfg.Source],
-		TrustedHops: cfg.Hops, TrustUnixSocket: cfg.TrustLocal, TrustAll: true, IPv4Bits: cfg.IPv4Bits, IPv6Bits: cfg.IPv6Bits,
+		Header: map[string]string{"peer": "", "xff": "X-Forwarded-For", "forwarded": "Forwarded",
+			"single": cfg.Header}[cfg.Source],
+		TrustedHops: cfg.Hops, TrustUnixSocket: cfg.TrustLocal, TrustAll: true, IPv4Bits: cfg.IPv4Bits,
+		IPv6Bits: cfg.IPv6Bits,
 	}
 	var err error
 	if out.TrustedProxies, err = networks(cfg.Trusted); err != nil {
@@ -162,7 +165,8 @@ func TestAddressVectors(t *testing.T) {
 					return
 				}
 			}
-			t.Errorf("the bucket of %q with %q under %+v is\n got %s\nwant %s", c.RemoteAddr, c.Headers, c.Config, got, strings.Join(want, " or "))
+			t.Errorf("the bucket of %q with %q under %+v is\n got %s\nwant %s", c.RemoteAddr, c.Headers, c.Config, got,
+				strings.Join(want, " or "))
 		})
 	}
 	if want := len(vectors.Cases) - len(notExpressible); ran != want || ran == 0 {

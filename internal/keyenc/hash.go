@@ -13,7 +13,7 @@ import (
 // An item is a mark as it stands, which begins with '%', or an identity: its length in decimal, ':', its bytes. So
 // no two lists of items are the same message. With a secret the hash is HMAC-SHA-256 under it and the label
 // "rlkey/v1"; without one it is SHA-256 and the label "rlkey/sha-v1". 128 bits leave a collision out of reach even of
-// somebody who tries 2^50 identities, and keep keys short.
+// an attacker who tries 2^50 identities, and keep keys short.
 const (
 	labelHMAC  = "rlkey/v1\x00"
 	labelSHA   = "rlkey/sha-v1\x00"
