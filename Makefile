@@ -8,8 +8,7 @@ ROUNDS ?= 6
 
 .PHONY: test
 test: ## run every module's tests, with the race detector; those that count allocations without it
-	@.ci/each go test -count=1 -run='Alloc|Heap' ./...; counted=$$?; \
-	.ci/each go test -race -shuffle=on -count=1 ./... && exit $$counted
+	@.ci/each -j 2 $(CURDIR)/.ci/test
 
 .PHONY: lint
 lint: ## gofmt, go vet, staticcheck, tidy go.mod files, the root module's requirements
