@@ -17,6 +17,7 @@ type blip struct {
 }
 
 func TestRedisBlips(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		options
 		blip
@@ -28,11 +29,15 @@ func TestRedisBlips(t *testing.T) {
 		{options{timeout: patience}, blip{name: "FLUSHALL", fault: command("FLUSHALL"), loses: true, undisturbed: true}},
 		{options{timeout: patience}, blip{name: "SCRIPT FLUSH", fault: command("SCRIPT", "FLUSH"), undisturbed: true}},
 	} {
-		t.Run(row.name, func(t *testing.T) { row.run(t, startRedis(t, row.options)) })
+		t.Run(row.name, func(t *testing.T) {
+			beside(t)
+			row.run(t, startRedis(t, row.options))
+		})
 	}
 }
 
 func TestMemcachedBlips(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		options
 		blip
@@ -41,7 +46,10 @@ func TestMemcachedBlips(t *testing.T) {
 		{options{}, blip{name: "half-closed connections", fault: halfClose}},
 		{options{}, blip{name: "connections that went silent", fault: mute}},
 	} {
-		t.Run(row.name, func(t *testing.T) { row.run(t, startMemcached(t, row.options)) })
+		t.Run(row.name, func(t *testing.T) {
+			beside(t)
+			row.run(t, startMemcached(t, row.options))
+		})
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 // One of three masters is away: clients whose counters lie there are decided by policy, and nobody else notices.
 func TestClusterMasterAway(t *testing.T) {
+	t.Parallel()
 	const away = 1
 	for _, row := range []struct {
 		name        string
@@ -27,6 +28,7 @@ func TestClusterMasterAway(t *testing.T) {
 		{"silent", (*servers.Server).Pause, (*servers.Server).Resume, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			beside(t)
 			cluster := servers.RedisCluster(t, "--cluster-require-full-coverage", "no")
 			client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ContextTimeoutEnabled: true})
 			t.Cleanup(func() { client.Close() })

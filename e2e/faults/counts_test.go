@@ -158,8 +158,10 @@ func TestThousandAtOnce(t *testing.T) {
 
 // One answer is late. Whoever was aboard waits for it, and nobody else.
 func TestOneAnswerLate(t *testing.T) {
+	t.Parallel()
 	const soon = 4 * time.Second // Redis takes a trip for late after an eighth of the time-out at most
 	kinds(t, options{timeout: soon}, func(t *testing.T, r *rig) {
+		beside(t)
 		s := serve(t, r.store)
 		l := s.load(t)
 		for round := range 10 {

@@ -19,12 +19,15 @@ const (
 
 	// patience is how long the tests wait for what has to come. It only counts when something is wrong.
 	patience = 30 * time.Second
+
+	// interval is how often the tests look whether it has come.
+	interval = 2 * time.Millisecond
 )
 
 // await fails the test unless reached becomes true.
 func await(t *testing.T, what string, reached func() bool) {
 	t.Helper()
-	for start := time.Now(); !reached(); time.Sleep(2 * time.Millisecond) {
+	for start := time.Now(); !reached(); time.Sleep(interval) {
 		if time.Since(start) > patience {
 			t.Fatalf("%s: not within %v", what, patience)
 		}

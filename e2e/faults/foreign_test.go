@@ -13,6 +13,7 @@ import (
 // Another program has written to the place of one client's counter. The policy decides for this client, and for nobody
 // else: a server that answers is not down, however often the client asks.
 func TestForeignValue(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []struct {
 		name  string
 		start func(*testing.T, options) *rig
@@ -22,6 +23,7 @@ func TestForeignValue(t *testing.T) {
 		{"memcached", startMemcached, spoilMemcached},
 	} {
 		t.Run(kind.name, func(t *testing.T) {
+			beside(t)
 			r := kind.start(t, options{})
 			s := serve(t, r.store)
 			s.ask(closed, "client")

@@ -3,6 +3,7 @@ package faults_test
 import "testing"
 
 func TestMemcachedOutages(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		options
 		outage
@@ -12,6 +13,9 @@ func TestMemcachedOutages(t *testing.T) {
 		{options{}, outage{name: "black hole", fault: hold, heal: works}},
 		{options{}, outage{name: "slower than the time-out", fault: slow, heal: works}},
 	} {
-		t.Run(row.name, func(t *testing.T) { row.run(t, startMemcached(t, row.options)) })
+		t.Run(row.name, func(t *testing.T) {
+			beside(t)
+			row.run(t, startMemcached(t, row.options))
+		})
 	}
 }

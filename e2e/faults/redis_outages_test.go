@@ -11,6 +11,7 @@ import (
 )
 
 func TestRedisOutages(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		options
 		outage
@@ -25,7 +26,10 @@ func TestRedisOutages(t *testing.T) {
 		{options{}, outage{name: "NOAUTH", fault: password, heal: set("requirepass", "")}},
 		{options{}, outage{name: "NOPERM", fault: user("-@scripting"), heal: user("+@scripting")}},
 	} {
-		t.Run(row.name, func(t *testing.T) { row.run(t, startRedis(t, row.options)) })
+		t.Run(row.name, func(t *testing.T) {
+			beside(t)
+			row.run(t, startRedis(t, row.options))
+		})
 	}
 }
 
@@ -56,6 +60,7 @@ func password(t *testing.T, r *rig) {
 // After a failover the old primary is a replica: it refuses to write, and whoever stays connected to it would be
 // refused for ever. What the new primary had from it by then is kept.
 func TestRedisReadOnlyAfterFailover(t *testing.T) {
+	beside(t)
 	r := startRedis(t, options{server: []string{"--repl-diskless-sync-delay", "0"}})
 	next := &rig{server: servers.Redis(t)}
 	next.admin = connect(t, &redis.Options{Addr: next.server.Addr()}).Conn()
@@ -86,6 +91,7 @@ func (r *rig) offset(t *testing.T) string {
 // A server that reads its dump after a restart answers nothing but LOADING until it is done. What it counted after the
 // dump is lost.
 func TestRedisLoading(t *testing.T) {
+	beside(t)
 	r := startRedis(t, options{direct: true, server: []string{
 		"--key-load-delay", "2000", // microseconds: 10,000 keys take longer than the row needs
 		"--loading-process-events-interval-bytes", "1024", // it answers between them
@@ -106,6 +112,7 @@ func TestRedisLoading(t *testing.T) {
 
 // Connections that other code holds, and does not give back.
 func TestRedisPoolExhausted(t *testing.T) {
+	beside(t)
 	r := startRedis(t, options{pool: 1})
 	var other *redis.Conn
 	outage{

@@ -1,17 +1,20 @@
 package faults_test
 
 import (
+	"bytes"
+	"fmt"
 	"runtime"
+	"runtime/pprof"
 	"testing"
 )
 
-// atRest returns the number of goroutines when nobody asks, but for those of the proxy.
+// atRest returns the number of the row's goroutines when nobody asks, but for those of the proxy.
 func (s *service) atRest(t *testing.T, r *rig) int {
 	t.Helper()
 	s.ask("none", "nobody") // leaves what a server and a client keep
 	last, same := 0, 0
 	await(t, "goroutines come to rest", func() bool {
-		if n := s.goroutines(r); n != last {
+		if n := s.goroutines(t, r); n != last {
 			last, same = n, 0
 		}
 		same++
@@ -20,19 +23,36 @@ func (s *service) atRest(t *testing.T, r *rig) int {
 	return last
 }
 
-func (s *service) goroutines(r *rig) int {
+// goroutines returns how many goroutines carry the row's label, but for those of the proxy.
+func (s *service) goroutines(t *testing.T, r *rig) int {
+	t.Helper()
 	s.client.CloseIdleConnections()
-	if r.proxy == nil {
-		return runtime.NumGoroutine()
+	var profile bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {
+		t.Fatal(err)
 	}
-	const each = 2 // of the proxy's, for a connection
-	return runtime.NumGoroutine() - each*r.proxy.Open()
+	// Goroutines of one stack and label are one entry: a line "2 @ 0x...", then one with the label.
+	label := fmt.Appendf(nil, "# labels: {%q:%q}", rowLabel, t.Name())
+	count, entry := 0, 0
+	for line := range bytes.Lines(profile.Bytes()) {
+		if n, _ := fmt.Sscanf(string(line), "%d @", &entry); n == 1 {
+			continue
+		}
+		if bytes.HasPrefix(line, label) {
+			count += entry
+		}
+	}
+	if r.proxy != nil {
+		const each = 2 // of the proxy's, for a connection
+		count -= each * r.proxy.Open()
+	}
+	return count
 }
 
 // checkRest checks that nothing is left of the fault.
 func (s *service) checkRest(t *testing.T, r *rig, rest int) {
 	t.Helper()
-	await(t, "goroutines are as many as before", func() bool { return s.goroutines(r) <= rest })
+	await(t, "goroutines are as many as before", func() bool { return s.goroutines(t, r) <= rest })
 	await(t, "connections are no more than the client keeps, and none is in use", r.idle)
 	r.close()
 	if r.proxy != nil {

@@ -49,6 +49,7 @@ func addAccount(t *testing.T, rules string, addrs ...string) {
 }
 
 func TestAccountWithTheFewestRights(t *testing.T) {
+	t.Parallel()
 	server := servers.Redis(t)
 	addAccount(t, rules, server.Addr())
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), Username: user, Password: password, ContextTimeoutEnabled: true})

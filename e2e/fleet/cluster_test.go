@@ -9,6 +9,7 @@ import (
 )
 
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	cluster := servers.RedisCluster(t)
 	conform(t, clusterClient(t, cluster))
 	for _, addr := range cluster.Addrs() {

@@ -16,6 +16,7 @@ import (
 
 // What the replica had not received when the primary died is counted anew, and nothing more.
 func TestFailoverLosesWhatWasNotReplicated(t *testing.T) {
+	t.Parallel()
 	group := servers.RedisSentinel(t)
 	store := failoverStore(t, group)
 	const limit, replicated, lost = 150, 100, 30
@@ -42,6 +43,7 @@ func TestFailoverLosesWhatWasNotReplicated(t *testing.T) {
 // The primary dies while many callers ask it. Until the replica has taken over they see errors, nobody does anything
 // about it, and then they are let in again: once more for each unit of which the replica did not know.
 func TestFailoverUnderLoad(t *testing.T) {
+	t.Parallel()
 	group := servers.RedisSentinel(t)
 	store := failoverStore(t, group)
 	awaitDecision(t, store)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/httplimit/httplimit/e2e/servers"
 	"github.com/httplimit/httplimit/limiter/limitertest"
 	"github.com/httplimit/httplimit/limiter/redisstore"
 )
@@ -23,6 +24,8 @@ const (
 
 	noCache = -1
 )
+
+func TestMain(m *testing.M) { servers.Main(m) }
 
 func newStore(t *testing.T, client redis.UniversalClient, cfg redisstore.Config) *redisstore.Store {
 	t.Helper()

@@ -15,6 +15,7 @@ import (
 // too much and none refused too early: neither by counters that were there before, nor by those that are made while
 // the slot is at two masters.
 func TestSlotMovesUnderLoad(t *testing.T) {
+	t.Parallel()
 	cluster := servers.RedisCluster(t)
 	l := &load{store: newStore(t, clusterClient(t, cluster), redisstore.Config{DenyCache: noCache}), client: "192.0.2.7"}
 	moving := slotOf(t, cluster, l.client)
@@ -34,8 +35,13 @@ func TestSlotMovesUnderLoad(t *testing.T) {
 	}
 	l.over.Store(true)
 	callers.Wait()
-	for l.takeBoth(t) {
+	for range 8 {
+		callers.Go(func() {
+			for l.takeBoth(t) {
+			}
+		})
 	}
+	callers.Wait()
 	if got := l.allowed.Load(); got != most {
 		t.Errorf("let in %d, want %d", got, most)
 	}

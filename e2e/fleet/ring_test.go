@@ -9,6 +9,7 @@ import (
 )
 
 func TestRing(t *testing.T) {
+	t.Parallel()
 	a, b := servers.Redis(t), servers.Redis(t)
 	addAccount(t, rules+" "+ringCommands, a.Addr(), b.Addr())
 	client := redis.NewRing(&redis.RingOptions{

@@ -23,6 +23,7 @@ import (
 )
 
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	certificate, authorities := selfSigned(t)
 	addr := listenTLS(t, servers.Redis(t).Addr(), certificate)
 	for name, tc := range map[string]struct {

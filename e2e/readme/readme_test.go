@@ -14,6 +14,7 @@ import (
 // The repository's root README speaks of every module, so it is compiled here, where all of them are at hand. Other
 // READMEs are compiled in the module that they belong to; those inside the root module, and its docs, here as well.
 func TestREADMEs(t *testing.T) {
+	t.Parallel()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -28,6 +29,7 @@ func TestREADMEs(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Run(filepath.ToSlash(name), func(t *testing.T) {
+			t.Parallel()
 			blocks := blocksOf(t, file)
 			t.Logf("%d blocks", len(blocks))
 			if name == "README.md" && len(blocks) == 0 {
@@ -45,6 +47,7 @@ func TestREADMEs(t *testing.T) {
 }
 
 func TestEveryKindOfBlockCompiles(t *testing.T) {
+	t.Parallel()
 	blocks := blocksOf(t, abs(t, "testdata/good.md"))
 	if len(blocks) != 12 {
 		t.Errorf("got %d blocks, want 12", len(blocks))
@@ -55,6 +58,7 @@ func TestEveryKindOfBlockCompiles(t *testing.T) {
 }
 
 func TestFaultsAreReportedAtTheirLines(t *testing.T) {
+	t.Parallel()
 	for name, wants := range map[string][]string{
 		"broken.md": {
 			"broken.md:6:", "undefined: limiter.PerFortnight",

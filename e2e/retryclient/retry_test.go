@@ -13,8 +13,11 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/httplimit/httplimit"
+	"github.com/httplimit/httplimit/e2e/servers"
 	"github.com/httplimit/httplimit/limiter"
 )
+
+func TestMain(m *testing.M) { servers.Main(m) }
 
 func TestFirstTryAfterRetryAfterGetsThrough(t *testing.T) {
 	const requests, window = 2, 2 * time.Second

@@ -11,6 +11,8 @@ import (
 	"github.com/httplimit/httplimit/e2e/servers"
 )
 
+func TestMain(m *testing.M) { servers.Main(m) }
+
 func TestRedis(t *testing.T) {
 	s := servers.Redis(t, "--maxmemory", "3mb")
 	if got := say(t, s, "PING"); got != "+PONG" {
@@ -32,6 +34,7 @@ func TestMemcached(t *testing.T) {
 }
 
 func TestKilledServerIsGoneUntilRestarted(t *testing.T) {
+	t.Parallel()
 	for name, start := range map[string]func(testing.TB, ...string) *servers.Server{
 		"redis":     servers.Redis,
 		"memcached": servers.Memcached,
@@ -67,6 +70,7 @@ func TestServerEndsWithItsTest(t *testing.T) {
 }
 
 func TestPausedServerAnswersOnceResumed(t *testing.T) {
+	t.Parallel()
 	s := servers.Redis(t)
 	conn := dial(t, s)
 	s.Pause(t)
@@ -87,6 +91,7 @@ func TestPausedServerAnswersOnceResumed(t *testing.T) {
 }
 
 func TestClusterServesEverySlot(t *testing.T) {
+	t.Parallel()
 	c := servers.RedisCluster(t)
 	if len(c.Addrs()) != 3 {
 		t.Fatalf("got masters %v, want three", c.Addrs())
@@ -105,6 +110,7 @@ func TestClusterServesEverySlot(t *testing.T) {
 }
 
 func TestClusterHealsAfterRestart(t *testing.T) {
+	t.Parallel()
 	c := servers.RedisCluster(t)
 	c.Masters[1].Kill(t)
 	c.Masters[1].Restart(t)
@@ -112,6 +118,7 @@ func TestClusterHealsAfterRestart(t *testing.T) {
 }
 
 func TestSentinelFailsOver(t *testing.T) {
+	t.Parallel()
 	s := servers.RedisSentinel(t)
 	if len(s.Addrs()) != 3 {
 		t.Fatalf("got sentinels %v, want three", s.Addrs())

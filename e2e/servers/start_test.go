@@ -9,6 +9,7 @@ import (
 )
 
 func TestStartTriesAnotherPort(t *testing.T) {
+	t.Parallel()
 	for name, occupy := range map[string]func(t *testing.T) int{
 		"taken by a silent listener": func(t *testing.T) int {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
