@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/internal/refstore"
 )
 
 // noon is when the clock of these tests stands, at the start of a window of any length in common use.
@@ -20,7 +21,7 @@ func newLimiter(t *testing.T, limits ...limiter.Limit) (*limiter.Limiter, *atomi
 	t.Helper()
 	var clock atomic.Int64
 	clock.Store(noon)
-	l, err := limiter.New(newStore(clock.Load), "scope", limits...)
+	l, err := limiter.New(refstore.New(clock.Load), "scope", limits...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +29,7 @@ func newLimiter(t *testing.T, limits ...limiter.Limit) (*limiter.Limiter, *atomi
 }
 
 // picky refuses logs.
-type picky struct{ *store }
+type picky struct{ *refstore.Store }
 
 var errPicky = errors.New("picky: no logs here")
 
@@ -40,7 +41,7 @@ func (picky) Check(l limiter.Limit) error {
 }
 
 func TestNewNamesEveryFault(t *testing.T) {
-	s := newStore(func() int64 { return noon })
+	s := refstore.New(func() int64 { return noon })
 	log := limiter.Limit{Requests: 5, Window: time.Minute, Algorithm: limiter.SlidingLog}
 	for _, tc := range []struct {
 		name   string
@@ -75,7 +76,7 @@ func TestNewNamesEveryFault(t *testing.T) {
 }
 
 func TestNewAccepts(t *testing.T) {
-	s := newStore(func() int64 { return noon })
+	s := refstore.New(func() int64 { return noon })
 	for name, limits := range map[string][]limiter.Limit{
 		"one":                        {limiter.PerMinute(5)},
 		"two windows":                {limiter.PerMinute(5), limiter.PerHour(5)},
@@ -204,7 +205,7 @@ func TestRefundAndReset(t *testing.T) {
 }
 
 func TestScopes(t *testing.T) {
-	s := newStore(func() int64 { return noon })
+	s := refstore.New(func() int64 { return noon })
 	newIn := func(scope string) *limiter.Limiter {
 		l, err := limiter.New(s, scope, limiter.PerMinute(1))
 		if err != nil {

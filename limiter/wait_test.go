@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/internal/refstore"
 )
 
 // waiting returns a Limiter on the clock of the bubble, which starts at the turn of every window.
 func waiting(t *testing.T, limit limiter.Limit) *limiter.Limiter {
 	t.Helper()
-	l, err := limiter.New(newStore(func() int64 { return time.Now().UnixMilli() }), "scope", limit)
+	l, err := limiter.New(refstore.New(func() int64 { return time.Now().UnixMilli() }), "scope", limit)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 const (
 	// timeout is how long a decision may take.
-	timeout = 250 * time.Millisecond
+	timeout = 500 * time.Millisecond
 
 	// longest is what a request may take in all, on a machine that is busy with other tests.
 	longest = 5 * timeout
@@ -21,7 +21,7 @@ const (
 	patience = 30 * time.Second
 
 	// interval is how often the tests look whether it has come.
-	interval = 2 * time.Millisecond
+	interval = 5 * time.Millisecond
 )
 
 // await fails the test unless reached becomes true.

@@ -26,7 +26,7 @@ func TestForeignValue(t *testing.T) {
 			beside(t)
 			r := kind.start(t, options{})
 			s := serve(t, r.store)
-			s.ask(closed, "client")
+			await(t, "the client is counted", func() bool { return s.ask(closed, "client").status == http.StatusOK })
 			kind.spoil(t, r)
 			for start, n := time.Now(), 0; n < 20 || time.Since(start) < 3*timeout; n++ {
 				if got := s.ask(closed, "client"); got.fault != "" || got.status != http.StatusServiceUnavailable {

@@ -9,7 +9,7 @@ import (
 
 const (
 	workers = 8
-	pause   = 10 * time.Millisecond // between the requests of one worker: rows run beside each other
+	pause   = 25 * time.Millisecond // between the requests of one worker: rows run beside each other
 )
 
 // load is clients that ask all the time: one client, "hot", that asks for local far beyond its quota, and for the

@@ -18,7 +18,7 @@ func (s *service) atRest(t *testing.T, r *rig) int {
 			last, same = n, 0
 		}
 		same++
-		return same > 20
+		return same > 8
 	})
 	return last
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/httplimit/httplimit/limiter"
 	"github.com/httplimit/httplimit/limiter/algorithm"
+	"github.com/httplimit/httplimit/limiter/internal/refstore"
 )
 
 // batch is what is asked of some counters, by their place in them.
@@ -100,14 +101,14 @@ func TestDecide(t *testing.T) {
 // holding is a counter with n units spent just now.
 func holding(t *testing.T, l limiter.Limit, n int64) algorithm.Usage {
 	t.Helper()
-	var c cell
-	u := c.load(l, noon)
+	var c refstore.Counter
+	u := c.Load(l, noon)
 	charge := limiter.Charge{Limit: l, Cost: n, Mode: limiter.Force}
 	if !u.Judge(&charge) {
 		t.Fatalf("%v: Force of %d does not fit", l, n)
 	}
-	c.save(l, &u)
-	return c.load(l, noon)
+	c.Save(l, &u)
+	return c.Load(l, noon)
 }
 
 func wantUntouched(t *testing.T, counters []algorithm.Usage, want algorithm.Usage) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/httplimit/httplimit/limiter"
 	"github.com/httplimit/httplimit/limiter/algorithm"
+	"github.com/httplimit/httplimit/limiter/internal/refstore"
 )
 
 func TestWindowUsage(t *testing.T) {
@@ -116,14 +117,14 @@ func TestBucketReturnsNoMoreThanItHolds(t *testing.T) {
 // After its newest units are given back, a log is empty when the newest of the others has left.
 func TestLogResetAfterARefund(t *testing.T) {
 	l := limiter.Limit{Requests: 10, Window: time.Minute, Algorithm: limiter.SlidingLog}
-	stored := &cell{log: []int64{noon - 50_000, noon - 50_000, noon - 20_000, noon - 5_000}}
+	stored := &refstore.Counter{Log: []refstore.Units{{At: noon - 50_000, N: 2}, {At: noon - 20_000, N: 1}, {At: noon - 5_000, N: 1}}}
 	for _, tc := range []struct {
 		cost int64
 		want time.Duration
 	}{
 		{0, 55 * time.Second}, {-1, 40 * time.Second}, {-2, 10 * time.Second}, {-3, 10 * time.Second}, {-4, 0}, {-5, 0},
 	} {
-		u := stored.load(l, noon)
+		u := stored.Load(l, noon)
 		c := limiter.Charge{Limit: l, Cost: tc.cost}
 		if u.Judge(&c); c.ResetAfter != tc.want {
 			t.Errorf("%d of 4 units given back: reset after %v, want %v", -tc.cost, c.ResetAfter, tc.want)

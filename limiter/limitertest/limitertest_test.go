@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/internal/refstore"
 	"github.com/httplimit/httplimit/limiter/storekit"
 )
 
@@ -30,7 +31,7 @@ func TestMonotonicClock(t *testing.T) {
 func TestRealClock(t *testing.T) {
 	Run(t, func(*testing.T) Harness {
 		r, _ := newReference()
-		r.clock = func() int64 { return time.Now().UnixMilli() }
+		r.Clock = func() int64 { return time.Now().UnixMilli() }
 		return Harness{Store: r}
 	})
 }
@@ -46,7 +47,7 @@ func TestWindowsOnly(t *testing.T) {
 }
 
 // windowsOnly says at once that it does not run the other algorithms.
-type windowsOnly struct{ *reference }
+type windowsOnly struct{ *refstore.Store }
 
 func (s windowsOnly) Check(l limiter.Limit) error {
 	if l.Algorithm != limiter.SlidingWindow && l.Algorithm != limiter.FixedWindow {
@@ -61,17 +62,17 @@ func (s windowsOnly) Take(ctx context.Context, charges []limiter.Charge) (bool, 
 			return false, err
 		}
 	}
-	return s.reference.Take(ctx, charges)
+	return s.Store.Take(ctx, charges)
 }
 
 // A store may remember its refusals.
 func TestRemembersRefusals(t *testing.T) {
 	Run(t, func(*testing.T) Harness {
 		r, advance := newReference()
-		start := r.clock()
+		start := r.Clock()
 		return Harness{
 			Store: &remembering{Store: r, denied: storekit.NewDenyCache(0), now: func() time.Duration {
-				return time.Duration(r.clock()-start) * time.Millisecond
+				return time.Duration(r.Clock()-start) * time.Millisecond
 			}},
 			Advance: func(d time.Duration) { advance(max(0, d)) }, // a deny cache runs on a clock that never goes back
 		}

@@ -6,11 +6,12 @@ import (
 	"math"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/internal/refstore"
 )
 
 func batchMutants() []mutant {
 	return []mutant{
-		{name: "a refusal counts", fails: "refusal spends nothing", make: mistaken(func(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
+		{name: "a refusal counts", fails: "refusal spends nothing", make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
 			taken, err := r.Take(ctx, charges)
 			if !taken {
 				r.Take(ctx, []limiter.Charge{as(limiter.Force, charges[0])})
@@ -20,7 +21,7 @@ func batchMutants() []mutant {
 		{name: "remembers refusals without their cost", fails: "refusal spends nothing", make: remembersRefusals(func(c *limiter.Charge) refusal {
 			return refusal{counter: counterOf(c)}
 		})},
-		{name: "tells less of a charge that it has refused before", fails: "refusal spends nothing", make: func(r *reference) limiter.Store {
+		{name: "tells less of a charge that it has refused before", fails: "refusal spends nothing", make: func(r *refstore.Store) limiter.Store {
 			refused := map[refusal]bool{}
 			return mistold(func(c *limiter.Charge) {
 				if id := refusalOf(c); refused[id] {
@@ -30,7 +31,7 @@ func batchMutants() []mutant {
 				}
 			})(r)
 		}},
-		{name: "an empty batch is an error", fails: "no charges", make: mistaken(func(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
+		{name: "an empty batch is an error", fails: "no charges", make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
 			if len(charges) == 0 {
 				return false, errors.New("mutant: nothing to do")
 			}
@@ -40,7 +41,7 @@ func batchMutants() []mutant {
 		{name: "charges are taken one by one, two keys", fails: "two keys", make: mistaken(oneByOne)},
 		{name: "charges are taken one by one, callers", fails: "many callers of two keys", make: mistaken(oneByOne)},
 		{name: "charges are judged apart, then spent", fails: "one counter twice", make: mistaken(judgedApart)},
-		{name: "judges no further than the first refusal", fails: "order of a batch", make: mistaken(func(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
+		{name: "judges no further than the first refusal", fails: "order of a batch", make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
 			taken, err := r.Take(ctx, charges)
 			refused := false
 			for i := range charges {
@@ -52,10 +53,10 @@ func batchMutants() []mutant {
 			return taken, err
 		})},
 		{name: "remembers refusals of batches", fails: "refused in a batch", make: remembersRefusals(refusalOf)},
-		{name: "takes no more than 128 charges", fails: "large batch", make: mistaken(func(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
+		{name: "takes no more than 128 charges", fails: "large batch", make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
 			return r.Take(ctx, charges[:min(len(charges), 128)])
 		})},
-		{name: "cost 0 is always allowed", fails: "cost 0", make: mistaken(func(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
+		{name: "cost 0 is always allowed", fails: "cost 0", make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
 			if len(charges) == 1 && charges[0].Cost == 0 {
 				defer func() { charges[0].Allowed, charges[0].RetryAfter = true, 0 }()
 				_, err := r.Take(ctx, charges)
@@ -72,8 +73,8 @@ func batchMutants() []mutant {
 			c.RetryAfter = min(c.RetryAfter, c.Limit.Window)
 		})},
 		{name: "costs in 32 bits", fails: "cost above capacity", make: misread(func(c *limiter.Charge) { c.Cost = int64(int32(c.Cost)) })},
-		{name: "counts in 24 bits", fails: "limits change", make: miskept(func(c *cell, _ limiter.Limit, _ int64) { c.current %= wide })},
-		{name: "previous counts in 24 bits", fails: "limits change over time", make: miskept(func(c *cell, _ limiter.Limit, _ int64) { c.previous %= wide })},
+		{name: "counts in 24 bits", fails: "limits change", make: miskept(func(c *refstore.Counter, _ limiter.Limit, _ int64) { c.Current %= wide })},
+		{name: "previous counts in 24 bits", fails: "limits change over time", make: miskept(func(c *refstore.Counter, _ limiter.Limit, _ int64) { c.Previous %= wide })},
 		{name: "counts in 32 bits", fails: "force saturates", make: misread(func(c *limiter.Charge) {
 			if c.Mode == limiter.Force {
 				c.Cost = int64(int32(c.Cost))
@@ -91,7 +92,7 @@ func batchMutants() []mutant {
 	}
 }
 
-func oneByOne(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
+func oneByOne(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
 	all := true
 	for i := range charges {
 		taken, err := r.Take(ctx, charges[i:i+1])
@@ -103,7 +104,7 @@ func oneByOne(ctx context.Context, r *reference, charges []limiter.Charge) (bool
 	return all, nil
 }
 
-func judgedApart(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
+func judgedApart(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
 	all := true
 	for i := range charges {
 		looks := []limiter.Charge{as(limiter.Peek, charges[i])}
@@ -122,10 +123,10 @@ func judgedApart(ctx context.Context, r *reference, charges []limiter.Charge) (b
 }
 
 // remembersRefusals answers what was refused before with the same refusal until something is given back.
-func remembersRefusals(identity func(*limiter.Charge) refusal) func(*reference) limiter.Store {
-	return func(r *reference) limiter.Store {
+func remembersRefusals(identity func(*limiter.Charge) refusal) func(*refstore.Store) limiter.Store {
+	return func(r *refstore.Store) limiter.Store {
 		known := map[refusal]limiter.Charge{}
-		return mistaken(func(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
+		return mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
 			for i := range charges {
 				if c, ok := known[identity(&charges[i])]; ok && charges[i].Mode == limiter.Enforce {
 					charges[i].State, charges[i].Decision = c.State, c.Decision

@@ -5,10 +5,11 @@ import (
 	"runtime"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/internal/refstore"
 )
 
 // modeIs reads one mode as another.
-func modeIs(from, to limiter.Mode) func(*reference) limiter.Store {
+func modeIs(from, to limiter.Mode) func(*refstore.Store) limiter.Store {
 	return misread(func(c *limiter.Charge) {
 		if c.Mode == from {
 			c.Mode = to
@@ -21,7 +22,7 @@ func modeMutants() []mutant {
 		{name: "observe refuses", fails: "observe", make: modeIs(limiter.Shadow, limiter.Enforce)},
 		{name: "observe spends what does not fit", fails: "observe", make: modeIs(limiter.Shadow, limiter.Force)},
 		{name: "observe never spends", fails: "observe", make: modeIs(limiter.Shadow, limiter.Peek)},
-		{name: "an observe that does not fit cancels the batch", fails: "observe", make: mistaken(func(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
+		{name: "an observe that does not fit cancels the batch", fails: "observe", make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
 			looks := append([]limiter.Charge(nil), charges...)
 			for i := range looks {
 				looks[i].Mode = limiter.Peek
@@ -38,11 +39,11 @@ func modeMutants() []mutant {
 		{name: "look spends", fails: "look", make: modeIs(limiter.Peek, limiter.Shadow)},
 		{name: "look refuses", fails: "look", make: modeIs(limiter.Peek, limiter.Enforce)},
 		{name: "force is refused", fails: "force", make: modeIs(limiter.Force, limiter.Enforce)},
-		{name: "force fills up to the limit", fails: "force", make: mistaken(func(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
+		{name: "force fills up to the limit", fails: "force", make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
 			others := append([]limiter.Charge(nil), charges...)
 			for i := range others {
 				if c := &others[i]; c.Mode == limiter.Force {
-					c.Cost = min(c.Cost, r.ask(ctx, *c).Remaining)
+					c.Cost = min(c.Cost, ask(ctx, r, *c).Remaining)
 				}
 			}
 			taken, err := r.Take(ctx, others)
@@ -51,7 +52,7 @@ func modeMutants() []mutant {
 			}
 			return taken, err
 		})},
-		{name: "force is spent with a batch that is refused", fails: "force", make: mistaken(func(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
+		{name: "force is spent with a batch that is refused", fails: "force", make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
 			taken, err := r.Take(ctx, charges)
 			for i := range charges {
 				if !taken && charges[i].Mode == limiter.Force {
@@ -60,7 +61,7 @@ func modeMutants() []mutant {
 			}
 			return taken, err
 		})},
-		{name: "modes in a batch are those of its first charge", fails: "mixed modes", make: mistaken(func(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
+		{name: "modes in a batch are those of its first charge", fails: "mixed modes", make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
 			others := append([]limiter.Charge(nil), charges...)
 			for i := range others {
 				others[i].Mode = charges[0].Mode
@@ -71,24 +72,24 @@ func modeMutants() []mutant {
 			}
 			return taken, err
 		})},
-		{name: "check, then act", fails: "many callers of one key", make: mistaken(func(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
-			if got := r.ask(ctx, charges[0]); !got.Allowed || charges[0].Mode == limiter.Peek {
+		{name: "check, then act", fails: "many callers of one key", make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
+			if got := ask(ctx, r, charges[0]); !got.Allowed || charges[0].Mode == limiter.Peek {
 				charges[0] = got
 				return got.Allowed, nil
 			}
 			runtime.Gosched()
 			return r.Take(ctx, []limiter.Charge{as(limiter.Force, charges[0])})
 		})},
-		{name: "check for a turn, then start anew", fails: "many callers at a turn", make: mistaken(func(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error) {
-			r.mu.Lock()
-			c, number := r.cell(counterOf(&charges[0])), r.clock()/charges[0].Limit.WindowMillis()
-			stale := c.number != number
-			r.mu.Unlock()
+		{name: "check for a turn, then start anew", fails: "many callers at a turn", make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
+			r.Mu.Lock()
+			c, number := r.Counter(refstore.IDOf(&charges[0])), r.Clock()/charges[0].Limit.WindowMillis()
+			stale := c.Number != number
+			r.Mu.Unlock()
 			runtime.Gosched()
 			if stale {
-				r.mu.Lock()
-				*c = cell{number: number}
-				r.mu.Unlock()
+				r.Mu.Lock()
+				*c = refstore.Counter{Number: number}
+				r.Mu.Unlock()
 			}
 			return r.Take(ctx, charges)
 		})},
@@ -101,7 +102,7 @@ func modeMutants() []mutant {
 }
 
 // ask is a look at what the charge would get.
-func (r *reference) ask(ctx context.Context, c limiter.Charge) limiter.Charge {
+func ask(ctx context.Context, r *refstore.Store, c limiter.Charge) limiter.Charge {
 	charges := []limiter.Charge{as(limiter.Peek, c)}
 	r.Take(ctx, charges)
 	charges[0].Mode = c.Mode

@@ -4,40 +4,41 @@ import (
 	"strings"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/internal/refstore"
 )
 
 // renamed is misnamed by what becomes of the key.
-func renamed(key func(string) string) func(*reference) limiter.Store {
-	return misnamed(func(id counter) counter {
-		id.key = key(id.key)
+func renamed(key func(string) string) func(*refstore.Store) limiter.Store {
+	return misnamed(func(id refstore.ID) refstore.ID {
+		id.Key = key(id.Key)
 		return id
 	})
 }
 
 func nameMutants() []mutant {
 	return []mutant{
-		{name: "scope is left out", fails: "counters stay apart", make: misnamed(func(id counter) counter {
-			id.scope = ""
+		{name: "scope is left out", fails: "counters stay apart", make: misnamed(func(id refstore.ID) refstore.ID {
+			id.Scope = ""
 			return id
 		})},
-		{name: "algorithm is left out", fails: "counters stay apart", make: misnamed(func(id counter) counter {
-			id.algorithm = 0
+		{name: "algorithm is left out", fails: "counters stay apart", make: misnamed(func(id refstore.ID) refstore.ID {
+			id.Algorithm = 0
 			return id
 		})},
-		{name: "window is left out", fails: "counters stay apart", make: misnamed(func(id counter) counter {
-			id.window = 0
+		{name: "window is left out", fails: "counters stay apart", make: misnamed(func(id refstore.ID) refstore.ID {
+			id.Window = 0
 			return id
 		})},
-		{name: "window in days", fails: "counters stay apart", make: misnamed(func(id counter) counter {
-			id.window = id.window.Round(aDay)
+		{name: "window in days", fails: "counters stay apart", make: misnamed(func(id refstore.ID) refstore.ID {
+			id.Window = id.Window.Round(aDay)
 			return id
 		})},
-		{name: "scope and key are joined by a colon", fails: "hostile names", make: misnamed(func(id counter) counter {
-			id.scope, id.key = "", id.scope+":"+id.key
+		{name: "scope and key are joined by a colon", fails: "hostile names", make: misnamed(func(id refstore.ID) refstore.ID {
+			id.Scope, id.Key = "", id.Scope+":"+id.Key
 			return id
 		})},
-		{name: "scope and key are joined by a zero byte", fails: "hostile names", make: misnamed(func(id counter) counter {
-			id.scope, id.key = "", id.scope+"\x00"+id.key
+		{name: "scope and key are joined by a zero byte", fails: "hostile names", make: misnamed(func(id refstore.ID) refstore.ID {
+			id.Scope, id.Key = "", id.Scope+"\x00"+id.Key
 			return id
 		})},
 		{name: "keys are cut at 250 bytes", fails: "hostile names", make: renamed(func(key string) string { return key[:min(len(key), 250)] })},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/httplimit/httplimit/limiter"
 	"github.com/httplimit/httplimit/limiter/algorithm"
+	"github.com/httplimit/httplimit/limiter/internal/refstore"
 )
 
 // mutant is a store with one fault, and the case that exists because of it.
@@ -18,7 +19,7 @@ type mutant struct {
 	name      string
 	fails     string // the case that must notice
 	algorithm limiter.Algorithm
-	make      func(r *reference) limiter.Store
+	make      func(r *refstore.Store) limiter.Store
 }
 
 // recorder stands in for *testing.T.
@@ -96,7 +97,7 @@ func caseNamed(name string) (testCase, bool) {
 
 // changed is a store with another Take or Reset.
 type changed struct {
-	*reference
+	*refstore.Store
 	take  func(ctx context.Context, charges []limiter.Charge) (bool, error)
 	reset func(ctx context.Context, charges []limiter.Charge) error
 }
@@ -105,20 +106,20 @@ func (s changed) Take(ctx context.Context, charges []limiter.Charge) (bool, erro
 	if s.take != nil {
 		return s.take(ctx, charges)
 	}
-	return s.reference.Take(ctx, charges)
+	return s.Store.Take(ctx, charges)
 }
 
 func (s changed) Reset(ctx context.Context, charges []limiter.Charge) error {
 	if s.reset != nil {
 		return s.reset(ctx, charges)
 	}
-	return s.reference.Reset(ctx, charges)
+	return s.Store.Reset(ctx, charges)
 }
 
 // misread passes other charges on than it was given, and hands back the answers.
-func misread(change func(*limiter.Charge)) func(*reference) limiter.Store {
-	return func(r *reference) limiter.Store {
-		return changed{reference: r, take: func(ctx context.Context, charges []limiter.Charge) (bool, error) {
+func misread(change func(*limiter.Charge)) func(*refstore.Store) limiter.Store {
+	return func(r *refstore.Store) limiter.Store {
+		return changed{Store: r, take: func(ctx context.Context, charges []limiter.Charge) (bool, error) {
 			others := append([]limiter.Charge(nil), charges...)
 			for i := range others {
 				change(&others[i])
@@ -133,9 +134,9 @@ func misread(change func(*limiter.Charge)) func(*reference) limiter.Store {
 }
 
 // mistold tells something else than was decided.
-func mistold(change func(*limiter.Charge)) func(*reference) limiter.Store {
-	return func(r *reference) limiter.Store {
-		return changed{reference: r, take: func(ctx context.Context, charges []limiter.Charge) (bool, error) {
+func mistold(change func(*limiter.Charge)) func(*refstore.Store) limiter.Store {
+	return func(r *refstore.Store) limiter.Store {
+		return changed{Store: r, take: func(ctx context.Context, charges []limiter.Charge) (bool, error) {
 			taken, err := r.Take(ctx, charges)
 			for i := range charges {
 				change(&charges[i])
@@ -146,44 +147,44 @@ func mistold(change func(*limiter.Charge)) func(*reference) limiter.Store {
 }
 
 // misnamed counts on another counter.
-func misnamed(name func(counter) counter) func(*reference) limiter.Store {
-	return func(r *reference) limiter.Store {
-		r.name = name
+func misnamed(name func(refstore.ID) refstore.ID) func(*refstore.Store) limiter.Store {
+	return func(r *refstore.Store) limiter.Store {
+		r.Rename = name
 		return r
 	}
 }
 
 // misloaded reads something else than was stored.
-func misloaded(load func(c *cell, l limiter.Limit, now int64) algorithm.Usage) func(*reference) limiter.Store {
-	return func(r *reference) limiter.Store {
-		r.load = load
+func misloaded(load func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage) func(*refstore.Store) limiter.Store {
+	return func(r *refstore.Store) limiter.Store {
+		r.Load = load
 		return r
 	}
 }
 
 // miskept stores something else than it should.
-func miskept(kept func(c *cell, l limiter.Limit, now int64)) func(*reference) limiter.Store {
-	return func(r *reference) limiter.Store {
-		r.kept = kept
+func miskept(kept func(c *refstore.Counter, l limiter.Limit, now int64)) func(*refstore.Store) limiter.Store {
+	return func(r *refstore.Store) limiter.Store {
+		r.Saved = kept
 		return r
 	}
 }
 
 // mistaken takes batches in its own way.
-func mistaken(take func(ctx context.Context, r *reference, charges []limiter.Charge) (bool, error)) func(*reference) limiter.Store {
-	return func(r *reference) limiter.Store {
-		return changed{reference: r, take: func(ctx context.Context, charges []limiter.Charge) (bool, error) {
+func mistaken(take func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error)) func(*refstore.Store) limiter.Store {
+	return func(r *refstore.Store) limiter.Store {
+		return changed{Store: r, take: func(ctx context.Context, charges []limiter.Charge) (bool, error) {
 			return take(ctx, r, charges)
 		}}
 	}
 }
 
 // misreset forgets in its own way.
-func misreset(reset func(r *reference, charges []limiter.Charge)) func(*reference) limiter.Store {
-	return func(r *reference) limiter.Store {
-		return changed{reference: r, reset: func(_ context.Context, charges []limiter.Charge) error {
-			r.mu.Lock()
-			defer r.mu.Unlock()
+func misreset(reset func(r *refstore.Store, charges []limiter.Charge)) func(*refstore.Store) limiter.Store {
+	return func(r *refstore.Store) limiter.Store {
+		return changed{Store: r, reset: func(_ context.Context, charges []limiter.Charge) error {
+			r.Mu.Lock()
+			defer r.Mu.Unlock()
 			reset(r, charges)
 			return nil
 		}}

@@ -1,17 +1,19 @@
 package limitertest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
 	"github.com/httplimit/httplimit/limiter/algorithm"
+	"github.com/httplimit/httplimit/limiter/internal/refstore"
 )
 
 func timeMutants() []mutant {
 	return []mutant{
-		{name: "a clock in seconds", fails: "clock", make: func(r *reference) limiter.Store {
-			clock := r.clock
-			r.clock = func() int64 { return clock() / 1000 * 1000 }
+		{name: "a clock in seconds", fails: "clock", make: func(r *refstore.Store) limiter.Store {
+			clock := r.Clock
+			r.Clock = func() int64 { return clock() / 1000 * 1000 }
 			return r
 		}},
 		{name: "weights in floats", fails: "vectors", make: mistold(func(c *limiter.Charge) {
@@ -20,9 +22,9 @@ func timeMutants() []mutant {
 				c.Remaining = max(0, c.Limit.Requests-c.Current-c.Cost-int64(share*float64(c.Previous)))
 			}
 		})},
-		{name: "windows turn one millisecond late", fails: "vectors", algorithm: limiter.FixedWindow, make: func(r *reference) limiter.Store {
-			r.load = func(c *cell, l limiter.Limit, now int64) algorithm.Usage {
-				u := c.load(l, now-1)
+		{name: "windows turn one millisecond late", fails: "vectors", algorithm: limiter.FixedWindow, make: func(r *refstore.Store) limiter.Store {
+			r.Load = func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage {
+				u := c.Load(l, now-1)
 				u.At = now
 				return u
 			}
@@ -44,40 +46,40 @@ func timeMutants() []mutant {
 		{name: "reset at the end of the window", fails: "reset after", make: mistold(func(c *limiter.Charge) {
 			c.ResetAfter = min(c.ResetAfter, c.Limit.Window-time.Duration(c.At%c.Limit.WindowMillis())*time.Millisecond)
 		})},
-		{name: "window numbers modulo 32", fails: "idle", make: misloaded(func(c *cell, l limiter.Limit, now int64) algorithm.Usage {
+		{name: "window numbers modulo 32", fails: "idle", make: misloaded(func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage {
 			number := now / l.WindowMillis()
-			c.number = number - (number-c.number)%32
-			return c.load(l, now)
+			c.Number = number - (number-c.Number)%32
+			return c.Load(l, now)
 		})},
-		{name: "a clock set back frees", fails: "clock goes back", make: misloaded(func(c *cell, l limiter.Limit, now int64) algorithm.Usage {
-			if c.number > now/l.WindowMillis() {
-				*c = cell{}
+		{name: "a clock set back frees", fails: "clock goes back", make: misloaded(func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage {
+			if c.Number > now/l.WindowMillis() {
+				*c = refstore.Counter{}
 			}
-			return c.load(l, now)
+			return c.Load(l, now)
 		})},
-		{name: "a clock set back locks out until it has caught up", fails: "clock goes back", make: misloaded(func(c *cell, l limiter.Limit, now int64) algorithm.Usage {
+		{name: "a clock set back locks out until it has caught up", fails: "clock goes back", make: misloaded(func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage {
 			before := *c
 			defer func() { *c = before }()
-			return c.load(l, now)
+			return c.Load(l, now)
 		})},
-		{name: "a bucket does not refill until a clock set back has caught up", fails: "clock goes back", algorithm: limiter.TokenBucket, make: misloaded(func(c *cell, l limiter.Limit, now int64) (u algorithm.Usage) {
-			u.LoadBucket(&l, now, c.at, c.debt)
+		{name: "a bucket does not refill until a clock set back has caught up", fails: "clock goes back", algorithm: limiter.TokenBucket, make: misloaded(func(c *refstore.Counter, l limiter.Limit, now int64) (u algorithm.Usage) {
+			u.LoadBucket(&l, now, c.At, c.Debt)
 			return u
 		})},
-		{name: "a log waits until a clock set back has caught up", fails: "clock goes back", algorithm: limiter.SlidingLog, make: misloaded(func(c *cell, l limiter.Limit, now int64) algorithm.Usage {
-			before := append([]taken(nil), c.log...)
-			defer func() { c.log = before }()
-			return c.load(l, now)
+		{name: "a log waits until a clock set back has caught up", fails: "clock goes back", algorithm: limiter.SlidingLog, make: misloaded(func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage {
+			before := slices.Clone(c.Log)
+			defer func() { c.Log = before }()
+			return c.Load(l, now)
 		})},
-		{name: "a jump forward frees", fails: "clock goes forward", algorithm: limiter.TokenBucket, make: misloaded(func(c *cell, l limiter.Limit, now int64) algorithm.Usage {
-			if now-c.at > l.WindowMillis()/3 {
-				*c = cell{}
+		{name: "a jump forward frees", fails: "clock goes forward", algorithm: limiter.TokenBucket, make: misloaded(func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage {
+			if now-c.At > l.WindowMillis()/3 {
+				*c = refstore.Counter{}
 			}
-			return c.load(l, now)
+			return c.Load(l, now)
 		})},
-		{name: "what was counted ahead of the clock weighs less", fails: "clock goes forward and back", make: misloaded(func(c *cell, l limiter.Limit, now int64) algorithm.Usage {
-			c.number = min(c.number, now/l.WindowMillis())
-			return c.load(l, now)
+		{name: "what was counted ahead of the clock weighs less", fails: "clock goes forward and back", make: misloaded(func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage {
+			c.Number = min(c.Number, now/l.WindowMillis())
+			return c.Load(l, now)
 		})},
 	}
 }

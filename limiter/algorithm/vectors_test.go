@@ -1,4 +1,4 @@
-package limiter_test
+package algorithm_test
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/internal/refstore"
 )
 
 type vectorStep struct {
@@ -36,7 +37,7 @@ var vectorAlgorithms = map[string]limiter.Algorithm{
 
 // The arithmetic, at the very moments of the vectors. Package limitertest has them for stores, on their clocks.
 func TestVectors(t *testing.T) {
-	raw, err := os.ReadFile("limitertest/testdata/algorithms.json")
+	raw, err := os.ReadFile("../limitertest/testdata/algorithms.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func TestVectors(t *testing.T) {
 
 func runVector(t *testing.T, kind limiter.Algorithm, vc vectorCase) {
 	var now int64
-	s := newStore(func() int64 { return now })
+	s := refstore.New(func() int64 { return now })
 	l := limiter.Limit{Requests: vc.Limit, Window: time.Duration(vc.Window) * time.Millisecond, Algorithm: kind, Burst: vc.Burst}
 	for i, step := range vc.Steps {
 		if now = step.At; step.Limit != 0 {
