@@ -10,13 +10,22 @@
 //	...
 //	d, err := mail.Allow(ctx, recipient)
 //
+// # Words
+//
+//   - unit: what a limit counts. A request costs one unit unless its Cost says otherwise.
+//   - charge: a question to one counter, for some units. The charges of one [Store].Take call are a batch.
+//   - counter: what is kept for one (Scope, Key, Algorithm, Window).
+//   - window: the stretch of time for which a limit holds. Windows are aligned to the Unix epoch.
+//   - boundary: the moment at which one window ends and the next begins.
+//   - flight: one call to a server that answers several callers at once.
+//
 // # Time
 //
-// Every store decides in whole milliseconds since the Unix epoch, on its own clock, and windows are aligned to
-// the epoch: a window of one minute begins when the clock shows second 0. Waits are rounded up, remaining units
-// down, so that whoever waits as long as told is let in.
+// Every store decides in whole milliseconds since the Unix epoch, on its own clock. A window of one minute begins
+// when that clock shows second 0. Waits are rounded up and remaining units down: a caller that waits for
+// RetryAfter is allowed, unless other callers spend the units meanwhile.
 //
 // # Writing a store
 //
-// A store keeps counters; package algorithm says what they mean, and package limitertest checks the result.
+// A store keeps counters. Package algorithm defines what they mean, and package limitertest checks the result.
 package limiter

@@ -10,18 +10,18 @@ import (
 type Algorithm uint8
 
 const (
-	// SlidingWindow weighs the count of the previous window by how much of it a window that ends now still
-	// covers, rounded down, and adds the count of the current one. Two numbers a key, whatever the limit. It is
-	// an estimate: over a stretch of one window a client that tries all the time gets up to twice the limit,
-	// where a turn of the window lies in it. With small limits that is a large share; take SlidingLog there.
+	// SlidingWindow adds the count of the current window and a share of the count of the previous one: the share
+	// of it that a window ending now still covers, rounded down. It keeps two numbers a key, whatever the limit.
+	// It is an estimate: around a window boundary, a client that tries all the time gets up to twice the limit
+	// within the length of one window. Where that is too much, take SlidingLog.
 	SlidingWindow Algorithm = iota
-	// SlidingLog remembers when every admitted unit was taken, for one window. Exact: never more than the
-	// limit over any stretch of one window. Costs memory in proportion to the limit.
+	// SlidingLog remembers for one window when each admitted unit was taken. It is exact: never more than the
+	// limit within the length of one window. Its memory grows with the limit.
 	SlidingLog
-	// FixedWindow counts per aligned window and starts anew at each turn. Cheapest to explain; lets twice the
-	// limit through around a turn.
+	// FixedWindow counts each window on its own. It is the easiest to explain, and lets up to twice the limit
+	// through around a window boundary.
 	FixedWindow
-	// TokenBucket refills Requests tokens per Window, evenly, up to Burst. The same as GCRA.
+	// TokenBucket refills Requests tokens per Window, evenly, up to Burst. GCRA is another name for it.
 	TokenBucket
 )
 
@@ -42,18 +42,18 @@ func (a Algorithm) String() string {
 
 const (
 	maxRequests    = 1_000_000_000
-	maxLogRequests = 100_000 // a log holds up to one entry a unit
+	maxLogRequests = 100_000 // a log keeps up to one timestamp a unit
 	maxWindow      = 366 * 24 * time.Hour
-	// maxBucket bounds capacity x Window in milliseconds, the unit in which a bucket's debt is kept. Below
-	// 2^53 every value on the way is exact in a float64, which is all that Lua in Redis has.
+	// maxBucket bounds capacity x Window in milliseconds, the unit in which a bucket's debt is kept. Below 2^53
+	// every intermediate value is exact in a float64, the only type of number that Lua in Redis has.
 	maxBucket = 1 << 52
 )
 
 // Limit is how many units a key may spend in how much time. It is a plain value: compare it with ==, store it as
-// text (see [ParseLimit]), make it with [PerMinute] and its like or as a struct.
+// text (see [ParseLimit]), make it with [PerMinute] and the like or as a struct.
 //
-// A Limit is not part of a stored counter's identity but for its Algorithm and Window: when Requests or Burst
-// change, what was spent stays spent.
+// Algorithm and Window are part of a counter's identity, Requests and Burst are not: when those change, what was
+// spent stays spent.
 type Limit struct {
 	// Requests is how many units may be spent per Window: 1 to 1,000,000,000 (SlidingLog: to 100,000).
 	Requests int64
@@ -81,7 +81,7 @@ func PerHour(n int64) Limit { return Per(n, time.Hour) }
 // PerDay returns a SlidingWindow limit of n units per 24 hours, counted in UTC.
 func PerDay(n int64) Limit { return Per(n, 24*time.Hour) }
 
-// Capacity is the most that can be spent at once: Burst of a TokenBucket that has one, else Requests.
+// Capacity returns how many units can be spent at once: Burst where it is set, else Requests.
 func (l Limit) Capacity() int64 {
 	if l.Burst != 0 {
 		return l.Burst
@@ -92,8 +92,8 @@ func (l Limit) Capacity() int64 {
 // WindowMillis is the Window in milliseconds, the unit of all arithmetic in this package.
 func (l Limit) WindowMillis() int64 { return int64(l.Window / time.Millisecond) }
 
-// SameWindow reports whether l and other are counted by the same Algorithm over the same Window: for one scope and key
-// that is the same counter.
+// SameWindow reports whether l and other have the same Algorithm and Window. For one scope and key that is the same
+// counter.
 func (l *Limit) SameWindow(other *Limit) bool {
 	return l.Window == other.Window && l.Algorithm == other.Algorithm
 }
@@ -113,27 +113,30 @@ func (l Limit) Validate() error {
 	if l.Requests < 1 || l.Requests > most {
 		fault("Requests is %d, want 1 to %d for %v", l.Requests, most, l.Algorithm)
 	}
-	windowOK := false
+	inRange := l.Window >= time.Millisecond && l.Window <= maxWindow
+	whole := l.Window%time.Millisecond == 0
 	switch {
-	case l.Window < time.Millisecond || l.Window > maxWindow:
+	case !inRange:
 		fault("Window is %v, want 1ms to 366 days (%v)", l.Window, maxWindow)
-	case l.Window%time.Millisecond != 0:
+	case !whole:
 		fault("Window is %v, want whole milliseconds", l.Window)
-	default:
-		windowOK = true
 	}
-	if l.Algorithm != TokenBucket {
-		if l.Burst != 0 {
-			fault("Burst is %d, want 0 for %v: only TokenBucket has a burst", l.Burst, l.Algorithm)
-		}
-		return errors.Join(faults...)
+	if l.Algorithm == TokenBucket {
+		l.validateBurst(fault, inRange && whole)
+	} else if l.Burst != 0 {
+		fault("Burst is %d, want 0 for %v: only TokenBucket has a burst", l.Burst, l.Algorithm)
 	}
+	return errors.Join(faults...)
+}
+
+// validateBurst checks what only a TokenBucket has: a Burst, and a bound on the product of capacity and Window.
+func (l Limit) validateBurst(fault func(format string, args ...any), windowOK bool) {
 	if l.Burst < 0 || l.Burst > maxRequests {
 		fault("Burst is %d, want 0 (the same as Requests) or 1 to %d", l.Burst, int64(maxRequests))
 	}
-	if largest := max(l.Requests, l.Burst); windowOK && largest <= maxRequests && largest > maxBucket/l.WindowMillis() {
-		fault("max(Requests, Burst) x Window in milliseconds is above 2^52 (%d x %d): use a shorter Window with fewer Requests",
-			largest, l.WindowMillis())
+	largest := max(l.Requests, l.Burst)
+	if windowOK && largest <= maxRequests && largest > maxBucket/l.Window.Milliseconds() {
+		fault("max(Requests, Burst) x Window in milliseconds is above 2^52 (%d x %d): "+
+			"use a shorter Window with fewer Requests", largest, l.Window.Milliseconds())
 	}
-	return errors.Join(faults...)
 }

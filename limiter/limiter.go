@@ -21,7 +21,7 @@ type Limiter struct {
 // scopes are equal, so name the scope after what is limited, such as "mail".
 //
 // It reports every fault at once: no store, no limit, limits that are invalid or that the store refuses, and two
-// limits of equal Algorithm and Window, which would be one counter (the lower one alone would hold).
+// limits of equal Algorithm and Window, which would be one counter, so that only the lower one could hold.
 func New(store Store, scope string, limits ...Limit) (*Limiter, error) {
 	var faults []error
 	if store == nil {
@@ -36,7 +36,8 @@ func New(store Store, scope string, limits ...Limit) (*Limiter, error) {
 		}
 		for j, other := range limits[:i] {
 			if other.SameWindow(&l) {
-				faults = append(faults, fmt.Errorf("limiter: limits[%d] and limits[%d] have the same Algorithm and Window and would be one counter: keep the lower one", j, i))
+				faults = append(faults, fmt.Errorf("limiter: limits[%d] and limits[%d] have the same Algorithm and Window "+
+					"and would be one counter: keep the lower one", j, i))
 			}
 		}
 	}
@@ -46,14 +47,13 @@ func New(store Store, scope string, limits ...Limit) (*Limiter, error) {
 	return &Limiter{store: store, scope: scope, limits: append([]Limit(nil), limits...)}, nil
 }
 
-// Allow spends one unit of key and tells whether that was allowed. With several limits the Decision is the
-// strictest: Remaining the least, RetryAfter and ResetAfter the longest. An error is the store's, and then the
-// Decision means nothing.
+// Allow spends one unit of key, if every limit allows it, and returns the strictest Decision of all: the smallest
+// Remaining, the longest RetryAfter and ResetAfter. An error is the store's; the Decision means nothing then.
 func (l *Limiter) Allow(ctx context.Context, key string) (Decision, error) {
 	return l.take(ctx, key, 1, Enforce)
 }
 
-// AllowN is [Limiter.Allow] for n units, all or none. n must not be negative; 0 spends nothing.
+// AllowN is [Limiter.Allow] for n units: it spends all of them or none. n must not be negative; 0 spends nothing.
 func (l *Limiter) AllowN(ctx context.Context, key string, n int64) (Decision, error) {
 	if n < 0 {
 		return Decision{}, fmt.Errorf("limiter: AllowN of %d units, want 0 or more: use Refund to give units back", n)
@@ -61,13 +61,13 @@ func (l *Limiter) AllowN(ctx context.Context, key string, n int64) (Decision, er
 	return l.take(ctx, key, n, Enforce)
 }
 
-// Peek tells what [Limiter.Allow] would answer now, and spends nothing.
+// Peek returns what [Limiter.Allow] would return now, and spends nothing.
 func (l *Limiter) Peek(ctx context.Context, key string) (Decision, error) {
 	return l.take(ctx, key, 1, Peek)
 }
 
-// Refund gives n units back to key in every limit: to the current window and, where it holds fewer, to the one
-// before. A counter never falls below zero, and a key that spent nothing gets nothing.
+// Refund takes n units off what key has spent, in every limit: off the current window first, then off the previous
+// one. A counter never falls below zero, so a key that has spent nothing gains nothing.
 func (l *Limiter) Refund(ctx context.Context, key string, n int64) error {
 	if n < 0 {
 		return fmt.Errorf("limiter: Refund of %d units, want 0 or more", n)
@@ -76,16 +76,16 @@ func (l *Limiter) Refund(ctx context.Context, key string, n int64) error {
 	return err
 }
 
-// Reset forgets what key has spent.
+// Reset clears what key has spent, in every limit.
 func (l *Limiter) Reset(ctx context.Context, key string) error {
-	charges := l.borrow(key, 0, Enforce)
-	defer l.giveBack(charges)
+	charges := l.fromPool(key, 0, Enforce)
+	defer l.release(charges)
 	return l.store.Reset(ctx, *charges)
 }
 
-// Wait blocks until one unit of key was spent. It returns at once with an error that wraps
-// [context.DeadlineExceeded] if ctx would end before a unit is free, and with ctx's error when it ends. Several
-// waiters are served in no order.
+// Wait blocks until it has spent one unit of key. It returns at once, with an error that wraps
+// [context.DeadlineExceeded], if ctx would end before a unit is free, and with ctx's error when ctx ends. Several
+// waiters are served in no particular order.
 func (l *Limiter) Wait(ctx context.Context, key string) error {
 	for {
 		d, err := l.Allow(ctx, key)
@@ -99,7 +99,8 @@ func (l *Limiter) Wait(ctx context.Context, key string) error {
 			return errors.New("limiter: this key can never have a unit")
 		}
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < d.RetryAfter {
-			return fmt.Errorf("limiter: the next unit of this key is free in %v: %w", d.RetryAfter, context.DeadlineExceeded)
+			return fmt.Errorf("limiter: the next unit of this key is free in %v: %w",
+				d.RetryAfter, context.DeadlineExceeded)
 		}
 		timer := time.NewTimer(d.RetryAfter)
 		select {
@@ -112,23 +113,23 @@ func (l *Limiter) Wait(ctx context.Context, key string) error {
 }
 
 func (l *Limiter) take(ctx context.Context, key string, cost int64, mode Mode) (Decision, error) {
-	charges := l.borrow(key, cost, mode)
-	defer l.giveBack(charges)
+	charges := l.fromPool(key, cost, mode)
+	defer l.release(charges)
 	if _, err := l.store.Take(ctx, *charges); err != nil {
 		return Decision{}, err
 	}
 	return strictest(*charges), nil
 }
 
-// borrow returns one charge a limit, to be given back.
-func (l *Limiter) borrow(key string, cost int64, mode Mode) *[]Charge {
+// fromPool returns one charge for each limit. The caller releases them.
+func (l *Limiter) fromPool(key string, cost int64, mode Mode) *[]Charge {
 	charges, ok := l.pool.Get().(*[]Charge)
 	if !ok {
 		fresh := make([]Charge, len(l.limits))
 		charges = &fresh
 	}
 	for i := range *charges {
-		// Field by field: to write and clear whole charges takes 17 ns more.
+		// Field by field: writing whole charges and clearing them takes 17 ns more.
 		c := &(*charges)[i]
 		c.Scope, c.Key, c.Limit, c.Cost, c.Mode = l.scope, key, l.limits[i], cost, mode
 		c.State, c.Decision, c.Cached = State{}, Decision{}, false
@@ -136,15 +137,16 @@ func (l *Limiter) borrow(key string, cost int64, mode Mode) *[]Charge {
 	return charges
 }
 
-func (l *Limiter) giveBack(charges *[]Charge) {
+// release puts the charges back into the pool, without their keys, which would stay in memory with them.
+func (l *Limiter) release(charges *[]Charge) {
 	for i := range *charges {
-		(*charges)[i].Key = "" // holds on to no key
+		(*charges)[i].Key = ""
 	}
 	l.pool.Put(charges)
 }
 
-// strictest is the decision of a caller that all charges have to allow. Without other traffic each condition stays
-// true once it is, so the longest wait is when all hold.
+// strictest returns the decision for a caller that needs all charges to be allowed. Without other traffic a charge
+// that fits at some moment also fits later, so after the longest wait all of them fit.
 func strictest(charges []Charge) Decision {
 	d := charges[0].Decision
 	for _, c := range charges[1:] {

@@ -7,37 +7,37 @@ import (
 	"github.com/httplimit/httplimit/limiter/internal/arith"
 )
 
-// Stats is a look at one counter, for operators. Its JSON names are stable.
+// Stats describes one counter at one moment, for operators. Its JSON names are stable.
 type Stats struct {
 	Limit Limit     `json:"limit"`
-	At    time.Time `json:"at"` // the moment of the look, on the store's clock, UTC
+	At    time.Time `json:"at"` // the moment, on the store's clock, UTC
 
-	// WindowStart and WindowEnd bound the current window: the aligned one of SlidingWindow and FixedWindow,
-	// the one that ends now of SlidingLog and TokenBucket.
+	// WindowStart and WindowEnd are the boundaries of the current window. For SlidingLog and TokenBucket it is the
+	// one that ends now.
 	WindowStart time.Time `json:"windowStart"`
 	WindowEnd   time.Time `json:"windowEnd"`
 
 	// Current and Previous are the units counted, as in [State].
 	Current  int64 `json:"current"`
 	Previous int64 `json:"previous"`
-	// PreviousWeight is the share of Previous that still counts: 1 at the start of a window, towards 0 at its
-	// end. 0 for the algorithms that have no previous window.
+	// PreviousWeight is the share of Previous that still counts: it falls from 1 at the start of a window to 0 at
+	// its end. It is 0 for the algorithms that have no previous window.
 	PreviousWeight float64 `json:"previousWeight"`
-	// Estimate is what is compared with the limit: Current + Previous x PreviousWeight, the latter rounded down.
+	// Estimate is what is compared with the limit: Current plus Previous x PreviousWeight, rounded down.
 	Estimate int64 `json:"estimate"`
 
-	// Allowed tells whether one more unit would fit now. Durations are nanoseconds in JSON; RetryAfter is
-	// [Never] (the largest int64) where the limit can never allow it.
+	// Allowed is true if one more unit would fit now. Durations are nanoseconds in JSON; RetryAfter is [Never]
+	// (the largest int64) if the limit can never allow a unit.
 	Allowed    bool          `json:"allowed"`
 	Remaining  int64         `json:"remaining"`
 	RetryAfter time.Duration `json:"retryAfter"`
 	ResetAfter time.Duration `json:"resetAfter"`
 }
 
-// Stats looks at the counters of key, one per limit in the order given to [New], and spends nothing.
+// Stats returns what the counters of key hold, one for each limit in the order given to [New]. It spends nothing.
 func (l *Limiter) Stats(ctx context.Context, key string) ([]Stats, error) {
-	charges := l.borrow(key, 1, Peek)
-	defer l.giveBack(charges)
+	charges := l.fromPool(key, 1, Peek)
+	defer l.release(charges)
 	if _, err := l.store.Take(ctx, *charges); err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 // Never is the RetryAfter of a charge that can never pass because its Cost is above the limit's capacity.
 const Never = time.Duration(math.MaxInt64)
 
-// MaxCount is where counts saturate, far above any limit: Force can push a counter no further.
+// MaxCount is the largest count of a counter. Larger ones become MaxCount; it is above every valid limit.
 const MaxCount = 1<<30 - 1
 
 // ErrUnsupported is returned, wrapped, by stores that do not run the algorithm asked for.
@@ -18,19 +18,19 @@ var ErrUnsupported = errors.New("limiter: this store does not run this algorithm
 
 // Decision is the answer to one charge.
 type Decision struct {
-	// Allowed tells whether the charge fitted.
+	// Allowed is true if the charge fitted.
 	Allowed bool
-	// Remaining is what the same key could spend right now. Never negative.
+	// Remaining is how many units the same key could spend right now. It is never negative.
 	Remaining int64
-	// RetryAfter is 0 when Allowed, else the time after which this charge would first pass if nobody else
-	// spent anything: exact, in whole milliseconds. It is [Never] if Cost is above the limit's capacity.
+	// RetryAfter is 0 when Allowed, else the shortest time after which this charge would fit if nothing else
+	// were spent meanwhile: exact, in whole milliseconds. It is [Never] if Cost is above the limit's capacity.
 	RetryAfter time.Duration
-	// ResetAfter is the time until the whole quota is free again if nobody spends anything.
+	// ResetAfter is the time until the whole quota is free again if nothing is spent meanwhile.
 	ResetAfter time.Duration
 }
 
-// State is what a decision was made from: the counter as it stood before the charge. Hand a charge back with the
-// State that Take filled in, and a negative Cost, to give its units back to the window that was charged.
+// State is what a decision was made from: the counter as it stood before the charge. To refund a charge, pass it to
+// Take again with a negative Cost and the State that Take has filled in: the refund goes to the window that was charged.
 type State struct {
 	// At is the moment of the decision on the store's clock, in Unix milliseconds.
 	At int64
@@ -45,38 +45,37 @@ type Mode uint8
 const (
 	// Enforce refuses the whole batch if the charge does not fit.
 	Enforce Mode = iota
-	// Shadow refuses nothing and is spent with the batch where it fits.
+	// Shadow refuses nothing. It is spent with the batch if it fits.
 	Shadow
-	// Peek is decided as Enforce would be, refuses nothing and is never spent.
+	// Peek is decided as Enforce would be, refuses nothing, and is never spent.
 	Peek
-	// Force always fits, also beyond the limit, and is spent with the batch: a cost known only afterwards.
-	// Counts saturate at [MaxCount]; later charges wait until it has been paid off.
+	// Force always fits, also beyond the limit, and is spent with the batch. It is for a cost that is known only
+	// afterwards. Counts saturate at [MaxCount]; later charges are refused until there are units again.
 	Force
 )
 
-// Charge is one counter asked for one amount. The caller fills in the upper fields, Take the State, the
-// Decision and Cached.
+// Charge asks one counter for some units. The caller fills in Scope to Mode; Take fills in State, Decision and Cached.
 //
-// A counter is (Scope, Key, Limit.Algorithm, Limit.Window). Requests and Burst are no part of it.
+// A counter is (Scope, Key, Limit.Algorithm, Limit.Window). Requests and Burst are not part of it.
 type Charge struct {
-	// Scope is what is limited. Counts of two scopes never mix. Any bytes.
+	// Scope is what is limited, in any bytes. Counts of two scopes never mix.
 	Scope string
-	// Key is who is limited. Any bytes.
+	// Key is who is limited, in any bytes.
 	Key string
 	// Limit must be valid.
 	Limit Limit
-	// Cost is how many units are asked for. 0 decides and spends nothing; below 0 it gives units back, to the
-	// window of State.At if that is set.
+	// Cost is how many units are asked for. 0 decides and spends nothing. Below 0 it is a refund: to the window of
+	// State.At if that is set, else to the current window and then to the previous one.
 	Cost int64
 	Mode Mode
 	State
 	Decision
-	// Cached tells that the batch was refused by what the store remembered of earlier refusals, without asking
-	// its server.
+	// Cached is true if the store has refused the batch by what it remembers of earlier refusals, without asking
+	// its server. Charges of the batch that it has not judged have Allowed true and the rest of their Decision 0.
 	Cached bool
 }
 
-// SameCounter reports whether two charges ask the same counter, see [Charge].
+// SameCounter reports whether c and other ask the same counter.
 func (c *Charge) SameCounter(other *Charge) bool {
 	return c.Key == other.Key && c.Scope == other.Scope && c.Limit.SameWindow(&other.Limit)
 }
@@ -84,21 +83,21 @@ func (c *Charge) SameCounter(other *Charge) bool {
 // Store counts. Implementations are safe for concurrent use, and keep neither the charges nor their strings after
 // a call has returned.
 type Store interface {
-	// Take judges the charges in order, each on top of those before it, and spends the batch or nothing.
-	// taken tells which: it is true if and only if every Enforce charge fitted.
+	// Take judges the charges in order, each on top of those before it, and spends the whole batch or nothing.
+	// taken is true if the batch was spent: if and only if every Enforce charge fitted.
 	//
-	// A refusal is not an error. An error means that the store could not decide: nothing is known to be spent
-	// and the Decisions mean nothing. A context that has already ended spends nothing and returns its error.
+	// A refusal is not an error. An error means that the store could not decide: nothing is known to be spent,
+	// and the Decisions mean nothing. If ctx has already ended, nothing is spent and its error is returned.
 	//
-	// After a batch was spent, Remaining and ResetAfter tell how each charge left its counter. After a refusal
-	// they tell the counters as they stand, with nothing of the batch spent.
+	// After a batch was spent, Remaining and ResetAfter of each charge describe its counter right after that charge.
+	// After a refusal they describe the counters as they are, with nothing of the batch spent.
 	Take(ctx context.Context, charges []Charge) (taken bool, err error)
-	// Reset forgets what the counters of the charges hold; Cost and Mode do not matter.
+	// Reset clears the counters of the charges. Cost and Mode do not matter.
 	Reset(ctx context.Context, charges []Charge) error
 }
 
-// Checker is implemented by stores that refuse some limits, so that a program learns it when it starts and not
-// with its first request. A store that wraps another one forwards it.
+// Checker is implemented by stores that cannot run every limit, so that a program finds out when it starts and not
+// with its first request. A store that wraps another one forwards Check to it.
 type Checker interface {
 	// Check returns nil if the store can run the limit, else an error that says why not; it wraps
 	// [ErrUnsupported] if the algorithm is the reason.

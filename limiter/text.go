@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// units from the largest down, so that String finds the largest that divides a window.
+// units are ordered from the largest down, so that String finds the largest that divides a window.
 var units = [...]struct {
 	name   string
 	length time.Duration
@@ -20,17 +20,18 @@ var units = [...]struct {
 	{"ms", time.Millisecond},
 }
 
-var errGrammar = errors.New(`want N/[N]unit [algorithm] [burst=N], such as "100/m", "5/15s", "20/s token-bucket burst=40"; units are ms, s, m, h and d`)
+var errGrammar = errors.New(`want N/[N]unit [algorithm] [burst=N], such as "100/m", "5/15s", ` +
+	`"20/s token-bucket burst=40"; units are ms, s, m, h and d`)
 
 // ParseLimit reads a limit from text:
 //
 //	N "/" [N] unit [" " algorithm] [" burst=" N]
 //
 // where unit is ms, s, m (minute), h or d, and algorithm is sliding-window (the default), sliding-log,
-// fixed-window or token-bucket. Numbers are decimal without a sign; words are lower case and parted by single
-// spaces. Examples: "100/m", "5/15s", "20/s token-bucket burst=40", "10/h sliding-log".
+// fixed-window or token-bucket. Numbers are decimal without a sign; words are lower case, with single spaces
+// between them. Examples: "100/m", "5/15s", "20/s token-bucket burst=40", "10/h sliding-log".
 //
-// The result is valid: ParseLimit reports what [Limit.Validate] would.
+// The result is valid: ParseLimit returns the error of [Limit.Validate] if it is not.
 func ParseLimit(s string) (Limit, error) {
 	l, err := parse(s)
 	if err != nil {
@@ -109,7 +110,7 @@ func parseWindow(s string) (time.Duration, error) {
 	return 0, fmt.Errorf("unknown unit %q: %w", clip(s[digits:]), errGrammar)
 }
 
-// parseNumber is stricter than strconv, which takes signs.
+// parseNumber reads a decimal number without a sign, which strconv would accept.
 func parseNumber(s string) (int64, error) {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
@@ -126,7 +127,7 @@ func parseNumber(s string) (int64, error) {
 	return n, nil
 }
 
-// clip keeps hostile input from filling a log.
+// clip cuts hostile input, which could fill a log, to a length that an error may quote.
 func clip(s string) string {
 	const most = 64
 	if len(s) > most {
@@ -161,11 +162,10 @@ func appendWindow(b []byte, w time.Duration) []byte {
 		}
 		return append(b, u.name...)
 	}
-	return append(b, w.String()...) // no valid window; for messages only
+	return append(b, w.String()...) // not a valid window; for messages only
 }
 
-// MarshalText writes l as [Limit.String] does. An invalid limit has no text and returns the error of
-// [Limit.Validate].
+// MarshalText returns what [Limit.String] does, or the error of [Limit.Validate].
 func (l Limit) MarshalText() ([]byte, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func (l Limit) MarshalText() ([]byte, error) {
 	return []byte(l.String()), nil
 }
 
-// UnmarshalText reads what [ParseLimit] reads. On an error l is left as it was.
+// UnmarshalText reads what [ParseLimit] reads. After an error l is as it was.
 func (l *Limit) UnmarshalText(text []byte) error {
 	parsed, err := ParseLimit(string(text))
 	if err != nil {
