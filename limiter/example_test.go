@@ -11,7 +11,7 @@ import (
 	"github.com/httplimit/httplimit/limiter/memstore"
 )
 
-// A letter counts for the hour and for the day, or for neither.
+// A letter counts for both the hour and the day, or for neither.
 func ExampleNew() {
 	store, err := memstore.New(memstore.Config{})
 	if err != nil {
@@ -82,7 +82,7 @@ func ExampleParseLimit() {
 	// limiter: cannot use limit "5/s burst=10": limiter: Burst is 10, want 0 for sliding-window: only TokenBucket has a burst
 }
 
-// Whoever cannot wait long enough is told at once.
+// A caller that cannot wait long enough gets an error at once.
 func ExampleLimiter_Wait() {
 	store, err := memstore.New(memstore.Config{})
 	if err != nil {
@@ -103,7 +103,7 @@ func ExampleLimiter_Wait() {
 	// false true
 }
 
-// What was spent in vain is given back.
+// Units that were spent in vain are refunded.
 func ExampleLimiter_Refund() {
 	store, err := memstore.New(memstore.Config{})
 	if err != nil {

@@ -52,11 +52,16 @@ func TestNewNamesEveryFault(t *testing.T) {
 		{"nothing", nil, nil, []string{"store is nil", "no limits"}},
 		{"no limits", s, nil, []string{"no limits"}},
 		{"no store", nil, []limiter.Limit{limiter.PerMinute(5)}, []string{"store is nil"}},
-		{"invalid limits", s, []limiter.Limit{limiter.PerMinute(0), limiter.PerHour(5), limiter.Per(5, 0)}, []string{"limits[0]: limiter: Requests is 0", "limits[2]: limiter: Window is 0s"}},
-		{"one counter", s, []limiter.Limit{limiter.PerMinute(5), limiter.PerHour(10), limiter.Per(6, 60*time.Second)}, []string{"limits[0] and limits[2] have the same Algorithm and Window"}},
-		{"refused by the store", picky{s}, []limiter.Limit{limiter.PerMinute(5), log}, []string{"limits[1]: " + errPicky.Error()}},
-		{"invalid before refused", picky{s}, []limiter.Limit{{Algorithm: limiter.SlidingLog}}, []string{"limits[0]: limiter: Requests is 0", "Window is 0s"}},
-		{"invalid without a store", nil, []limiter.Limit{limiter.PerMinute(-1)}, []string{"store is nil", "limits[0]: limiter: Requests is -1"}},
+		{"invalid limits", s, []limiter.Limit{limiter.PerMinute(0), limiter.PerHour(5), limiter.Per(5, 0)},
+			[]string{"limits[0]: limiter: Requests is 0", "limits[2]: limiter: Window is 0s"}},
+		{"one counter", s, []limiter.Limit{limiter.PerMinute(5), limiter.PerHour(10), limiter.Per(6, 60*time.Second)},
+			[]string{"limits[0] and limits[2] have the same Algorithm and Window"}},
+		{"refused by the store", picky{s}, []limiter.Limit{limiter.PerMinute(5), log},
+			[]string{"limits[1]: " + errPicky.Error()}},
+		{"invalid before refused", picky{s}, []limiter.Limit{{Algorithm: limiter.SlidingLog}},
+			[]string{"limits[0]: limiter: Requests is 0", "Window is 0s"}},
+		{"invalid without a store", nil, []limiter.Limit{limiter.PerMinute(-1)},
+			[]string{"store is nil", "limits[0]: limiter: Requests is -1"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			l, err := limiter.New(tc.store, "scope", tc.limits...)
@@ -78,9 +83,10 @@ func TestNewNamesEveryFault(t *testing.T) {
 func TestNewAccepts(t *testing.T) {
 	s := refstore.New(func() int64 { return noon })
 	for name, limits := range map[string][]limiter.Limit{
-		"one":                        {limiter.PerMinute(5)},
-		"two windows":                {limiter.PerMinute(5), limiter.PerHour(5)},
-		"two algorithms, one window": {limiter.PerMinute(5), {Requests: 5, Window: time.Minute, Algorithm: limiter.FixedWindow}},
+		"one":         {limiter.PerMinute(5)},
+		"two windows": {limiter.PerMinute(5), limiter.PerHour(5)},
+		"two algorithms, one window": {limiter.PerMinute(5),
+			{Requests: 5, Window: time.Minute, Algorithm: limiter.FixedWindow}},
 	} {
 		if _, err := limiter.New(picky{s}, "", limits...); err != nil {
 			t.Errorf("%s: %v, want nil", name, err)
@@ -126,7 +132,7 @@ func TestAllowIsAllOrNothing(t *testing.T) {
 	}
 	clock.Add(60_000)
 	allow(t, l, "key", 1, want{Allowed: true, Remaining: 0, ResetAfter: 59 * time.Minute})
-	// Now the hour refuses, and the minute has one left: the strictest of both is told.
+	// Now the hour refuses, and the minute has one left: the stricter one is returned.
 	allow(t, l, "key", 1, want{RetryAfter: 59 * time.Minute, ResetAfter: 59 * time.Minute})
 	// 2 fit the hour only, 3 fit neither: the longest wait; above a limit, never.
 	allow(t, l, "other", 3, want{RetryAfter: limiter.Never, Remaining: 2})
@@ -161,7 +167,7 @@ func TestPeek(t *testing.T) {
 		}
 		d, err := l.Allow(t.Context(), "key")
 		if err != nil || d.Allowed != want.Allowed {
-			t.Errorf("Allow: %+v, %v, want allowed %t as in the look", d, err, want.Allowed)
+			t.Errorf("Allow: %+v, %v, want allowed %t as Peek says", d, err, want.Allowed)
 		}
 	}
 }

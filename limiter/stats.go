@@ -49,7 +49,7 @@ func (l *Limiter) Stats(ctx context.Context, key string) ([]Stats, error) {
 }
 
 func newStats(c *Charge) Stats {
-	window := c.Limit.WindowMillis()
+	window := c.Limit.Window.Milliseconds()
 	start, end := c.At-window, c.At
 	weight, estimate := 0.0, c.Current
 	switch c.Limit.Algorithm {

@@ -38,15 +38,17 @@ func TestStats(t *testing.T) {
 			Current: 3, Estimate: 3, Allowed: true, Remaining: 17, ResetAfter: 45 * time.Second,
 		},
 		{
-			Limit: limiter.Limit{Requests: 30, Window: time.Minute, Algorithm: limiter.SlidingLog}, At: at, WindowStart: at.Add(-time.Minute), WindowEnd: at,
+			Limit: limiter.Limit{Requests: 30, Window: time.Minute, Algorithm: limiter.SlidingLog}, At: at,
+			WindowStart: at.Add(-time.Minute), WindowEnd: at,
 			Current: 3, Estimate: 3, Allowed: true, Remaining: 27, ResetAfter: time.Minute,
 		},
 		{
-			Limit: limiter.Limit{Requests: 60, Window: time.Minute, Algorithm: limiter.TokenBucket}, At: at, WindowStart: at.Add(-time.Minute), WindowEnd: at,
+			Limit: limiter.Limit{Requests: 60, Window: time.Minute, Algorithm: limiter.TokenBucket}, At: at,
+			WindowStart: at.Add(-time.Minute), WindowEnd: at,
 			Current: 3, Estimate: 3, Allowed: true, Remaining: 57, ResetAfter: 3 * time.Second,
 		},
 	}
-	for range 2 { // to look spends nothing
+	for range 2 { // Stats spends nothing
 		got, err := l.Stats(t.Context(), "key")
 		if err != nil || len(got) != len(want) {
 			t.Fatalf("Stats: %d, %v, want %d, nil", len(got), err, len(want))
@@ -59,7 +61,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// Programs that read this are not ours: names and units stay.
+// Programs outside this repository read this: names and units stay.
 func TestStatsInJSON(t *testing.T) {
 	l, clock := newLimiter(t, limiter.PerSecond(2))
 	for range 2 {

@@ -32,7 +32,8 @@ func TestParseLimit(t *testing.T) {
 		{text: "10/h sliding-log", want: limiter.Limit{Requests: 10, Window: time.Hour, Algorithm: limiter.SlidingLog}},
 		{text: "10/2d fixed-window", want: limiter.Limit{Requests: 10, Window: 2 * day, Algorithm: limiter.FixedWindow}},
 		{text: "20/s token-bucket", want: limiter.Limit{Requests: 20, Window: time.Second, Algorithm: limiter.TokenBucket}},
-		{text: "20/s token-bucket burst=40", want: limiter.Limit{Requests: 20, Window: time.Second, Algorithm: limiter.TokenBucket, Burst: 40}},
+		{text: "20/s token-bucket burst=40", want: limiter.Limit{Requests: 20, Window: time.Second,
+			Algorithm: limiter.TokenBucket, Burst: 40}},
 	} {
 		t.Run(tc.text, func(t *testing.T) {
 			got, err := limiter.ParseLimit(tc.text)
@@ -111,7 +112,8 @@ func TestParseLimitRefuses(t *testing.T) {
 }
 
 func TestParseLimitClipsWhatItQuotes(t *testing.T) {
-	for _, text := range []string{strings.Repeat("9", 1<<16), "5/" + strings.Repeat("x", 1<<16), "5/m " + strings.Repeat("x", 1<<16)} {
+	long := strings.Repeat("x", 1<<16)
+	for _, text := range []string{strings.Repeat("9", 1<<16), "5/" + long, "5/m " + long} {
 		if _, err := limiter.ParseLimit(text); err == nil || len(err.Error()) > 1024 {
 			t.Errorf("error on %d bytes: %.100v..., want a short one", len(text), err)
 		}
@@ -119,7 +121,8 @@ func TestParseLimitClipsWhatItQuotes(t *testing.T) {
 }
 
 func TestTextOfInvalidLimits(t *testing.T) {
-	for _, l := range []limiter.Limit{{}, limiter.Per(5, time.Microsecond), {Requests: 5, Window: time.Second, Algorithm: 9}} {
+	for _, l := range []limiter.Limit{{}, limiter.Per(5, time.Microsecond),
+		{Requests: 5, Window: time.Second, Algorithm: 9}} {
 		if text, err := l.MarshalText(); err == nil || text != nil {
 			t.Errorf("MarshalText of %+v: %q, %v, want nil and an error", l, text, err)
 		}
@@ -140,7 +143,8 @@ func TestLimitInJSON(t *testing.T) {
 		Limit limiter.Limit            `json:"limit"`
 		More  map[string]limiter.Limit `json:"more,omitempty"`
 	}
-	want := plan{"gold", limiter.PerMinute(600), map[string]limiter.Limit{"search": {Requests: 20, Window: time.Second, Algorithm: limiter.TokenBucket, Burst: 40}}}
+	want := plan{"gold", limiter.PerMinute(600),
+		map[string]limiter.Limit{"search": {Requests: 20, Window: time.Second, Algorithm: limiter.TokenBucket, Burst: 40}}}
 	const text = `{"name":"gold","limit":"600/m","more":{"search":"20/s token-bucket burst=40"}}`
 
 	raw, err := json.Marshal(want)
@@ -148,7 +152,8 @@ func TestLimitInJSON(t *testing.T) {
 		t.Errorf("Marshal: %s, %v, want %s, nil", raw, err, text)
 	}
 	var got plan
-	if err := json.Unmarshal([]byte(text), &got); err != nil || got.Limit != want.Limit || got.More["search"] != want.More["search"] {
+	if err := json.Unmarshal([]byte(text), &got); err != nil || got.Limit != want.Limit ||
+		got.More["search"] != want.More["search"] {
 		t.Errorf("Unmarshal: %+v, %v, want %+v, nil", got, err, want)
 	}
 	if _, err := json.Marshal(plan{}); err == nil {
@@ -157,7 +162,8 @@ func TestLimitInJSON(t *testing.T) {
 }
 
 func FuzzParseLimit(f *testing.F) {
-	for _, seed := range []string{"100/m", "5/15s", "20/s token-bucket burst=40", "10/h sliding-log", "1/366d fixed-window", "007/60s", "5/ms ", "1e9/s", ""} {
+	for _, seed := range []string{"100/m", "5/15s", "20/s token-bucket burst=40", "10/h sliding-log",
+		"1/366d fixed-window", "007/60s", "5/ms ", "1e9/s", ""} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -12,7 +12,7 @@ import (
 	"github.com/httplimit/httplimit/limiter/internal/refstore"
 )
 
-// waiting returns a Limiter on the clock of the bubble, which starts at the turn of every window.
+// waiting returns a Limiter on the clock of the bubble, which starts at a boundary of every window.
 func waiting(t *testing.T, limit limiter.Limit) *limiter.Limiter {
 	t.Helper()
 	l, err := limiter.New(refstore.New(func() int64 { return time.Now().UnixMilli() }), "scope", limit)
@@ -28,12 +28,15 @@ func TestWait(t *testing.T) {
 		waits []time.Duration // from the call before, with nothing in between
 	}{
 		{fixed(2, time.Second), []time.Duration{0, 0, time.Second, 0, time.Second}},
-		{limiter.Limit{Requests: 2, Window: time.Second, Algorithm: limiter.SlidingLog}, []time.Duration{0, 0, time.Second, 0, time.Second}},
-		{limiter.Limit{Requests: 2, Window: time.Second, Algorithm: limiter.TokenBucket}, []time.Duration{0, 0, 500 * time.Millisecond, 500 * time.Millisecond}},
+		{limiter.Limit{Requests: 2, Window: time.Second, Algorithm: limiter.SlidingLog},
+			[]time.Duration{0, 0, time.Second, 0, time.Second}},
+		{limiter.Limit{Requests: 2, Window: time.Second, Algorithm: limiter.TokenBucket},
+			[]time.Duration{0, 0, 500 * time.Millisecond, 500 * time.Millisecond}},
 		{
 			// Thirds of a second do not drift.
 			limiter.Limit{Requests: 3, Window: time.Second, Algorithm: limiter.TokenBucket, Burst: 2},
-			[]time.Duration{0, 0, 334 * time.Millisecond, 333 * time.Millisecond, 333 * time.Millisecond, 334 * time.Millisecond},
+			[]time.Duration{0, 0, 334 * time.Millisecond, 333 * time.Millisecond, 333 * time.Millisecond,
+				334 * time.Millisecond},
 		},
 		{limiter.PerSecond(2), []time.Duration{0, 0, 1001 * time.Millisecond, 500 * time.Millisecond}},
 	} {
@@ -54,7 +57,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// The clock of a store is in whole milliseconds. Whoever starts to wait in between must still get in.
+// The clock of a store is in whole milliseconds. A caller that starts to wait in between must still get in.
 func TestWaitFromWithinAMillisecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := waiting(t, fixed(1, time.Second))

@@ -10,7 +10,7 @@ import (
 	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
-// held is a counter of one of the three algorithms that need no log, as it is stored.
+// held is a counter as it is stored, of one of the three algorithms that need no log.
 type held struct {
 	limit             limiter.Limit
 	at                int64 // when it was stored
@@ -18,24 +18,24 @@ type held struct {
 	debt              int64
 }
 
-// fits is the definition, in numbers of any size: may n units more be spent at that moment, without other traffic?
+// fits is the definition, in numbers of any size: it reports whether n more units may be spent at that moment.
 func (h held) fits(at, n int64) bool {
-	w := h.limit.WindowMillis()
+	w := h.limit.Window.Milliseconds()
 	left, right := new(big.Int), mul(h.limit.Requests, w)
-	switch turns := at/w - h.at/w; {
+	switch boundaries := at/w - h.at/w; {
 	case h.limit.Algorithm == limiter.TokenBucket:
 		left.Sub(big.NewInt(h.debt), mul(at-h.at, h.limit.Requests))
 		if left.Sign() < 0 {
 			left.SetInt64(0)
 		}
 		right = mul(h.limit.Capacity(), w)
-	case turns == 0:
+	case boundaries == 0:
 		left = mul(h.current, w)
 		if h.limit.Algorithm == limiter.SlidingWindow {
 			left.Add(left, mul(h.previous, w-at%w))
 			right.Add(right, big.NewInt(w-1))
 		}
-	case turns == 1 && h.limit.Algorithm == limiter.SlidingWindow:
+	case boundaries == 1 && h.limit.Algorithm == limiter.SlidingWindow:
 		left = mul(h.current, w-at%w)
 		right.Add(right, big.NewInt(w-1))
 	}
@@ -48,7 +48,7 @@ func (h held) load() algorithm.Usage {
 	if h.limit.Algorithm == limiter.TokenBucket {
 		return bucketUsage(h.limit, h.at, h.at, h.debt)
 	}
-	return windowUsage(h.limit, h.at, h.at/h.limit.WindowMillis(), h.current, h.previous)
+	return windowUsage(h.limit, h.at, h.at/h.limit.Window.Milliseconds(), h.current, h.previous)
 }
 
 // check judges one charge and compares each part of the answer with the definition.
@@ -72,11 +72,12 @@ func (h held) check(t *testing.T, cost int64) {
 	if fits && cost > 0 && after == h || !fits && after.current+after.debt != h.current+h.debt {
 		t.Errorf("%+v, cost %d, fits %t: left as %+v", h, cost, fits, after)
 	}
-	wantBound(t, "remaining", h, cost, c.Remaining, c.Remaining == 0 || after.fits(h.at, c.Remaining), !after.fits(h.at, c.Remaining+1))
+	wantBound(t, "remaining", h, cost, c.Remaining, c.Remaining == 0 || after.fits(h.at, c.Remaining),
+		!after.fits(h.at, c.Remaining+1))
 
 	first := func(name string, wait time.Duration, in held, n int64) {
 		t.Helper()
-		// What no Duration holds is told as the longest one.
+		// A wait that no Duration holds becomes the longest one.
 		ms, longest := int64(wait/time.Millisecond), wait >= limiter.Never/time.Millisecond*time.Millisecond
 		wantBound(t, name, h, cost, ms, longest || in.fits(h.at+ms, n), ms == 0 || !in.fits(h.at+ms-1, n))
 	}
@@ -103,11 +104,12 @@ func wantBound(t *testing.T, what string, h held, cost, got int64, holds, notBef
 func TestExtremes(t *testing.T) {
 	const most = 1_000_000_000
 	var limits []limiter.Limit
-	for _, window := range []time.Duration{time.Millisecond, 7 * time.Millisecond, time.Hour, year - time.Millisecond, year} {
+	for _, window := range []time.Duration{time.Millisecond, 7 * time.Millisecond, time.Hour, year - time.Millisecond,
+		year} {
 		for _, requests := range []int64{1, 2, most - 1, most} {
 			limits = append(limits, limiter.Per(requests, window), fixed(requests, window))
 			bucket := limiter.Limit{Requests: requests, Window: window, Algorithm: limiter.TokenBucket}
-			for _, burst := range []int64{0, 1, 1 << 52 / bucket.WindowMillis(), most} {
+			for _, burst := range []int64{0, 1, 1 << 52 / bucket.Window.Milliseconds(), most} {
 				if bucket.Burst = burst; bucket.Validate() == nil {
 					limits = append(limits, bucket)
 				}
@@ -115,7 +117,7 @@ func TestExtremes(t *testing.T) {
 		}
 	}
 	for _, l := range limits {
-		w := l.WindowMillis()
+		w := l.Window.Milliseconds()
 		counts := []int64{0, 1, l.Requests / 2, l.Requests, l.Requests + 1, limiter.MaxCount}
 		for _, at := range []int64{noon / w * w, noon/w*w + w/2, noon/w*w + w - 1} {
 			for _, current := range counts {
@@ -138,7 +140,8 @@ func TestExtremes(t *testing.T) {
 
 func FuzzUsage(f *testing.F) {
 	f.Add(uint8(0), int64(10), int64(1000), int64(0), int64(500), int64(5), int64(10), int64(1))
-	f.Add(uint8(1), int64(1_000_000_000), int64(366*86_400_000), int64(0), int64(0), int64(limiter.MaxCount), int64(limiter.MaxCount), int64(1_000_000_000))
+	f.Add(uint8(1), int64(1_000_000_000), int64(366*86_400_000), int64(0), int64(0), int64(limiter.MaxCount),
+		int64(limiter.MaxCount), int64(1_000_000_000))
 	f.Add(uint8(2), int64(3), int64(1000), int64(7), int64(0), int64(6999), int64(0), int64(2))
 	f.Fuzz(func(t *testing.T, kind uint8, requests, window, burst, elapsed, current, previous, cost int64) {
 		into := func(n, most int64) int64 { return int64(uint64(n) % uint64(most)) }
@@ -147,7 +150,7 @@ func FuzzUsage(f *testing.F) {
 			Window:    time.Duration(1+into(window, int64(year/time.Millisecond))) * time.Millisecond,
 			Algorithm: []limiter.Algorithm{limiter.SlidingWindow, limiter.FixedWindow, limiter.TokenBucket}[kind%3],
 		}}
-		h.at = noon + into(elapsed, h.limit.WindowMillis())
+		h.at = noon + into(elapsed, h.limit.Window.Milliseconds())
 		if h.limit.Algorithm == limiter.TokenBucket {
 			h.limit.Burst = into(burst, 1_000_000_001)
 			h.debt = into(current, 1<<53)

@@ -7,47 +7,48 @@ import (
 	"github.com/httplimit/httplimit/limiter/internal/arith"
 )
 
-// maxDebt is where a bucket's debt saturates: the largest whole number that Lua in Redis holds exactly.
+// maxDebt is the largest debt of a bucket; a larger one becomes maxDebt. Lua in Redis holds no larger whole number
+// exactly.
 const maxDebt = 1<<53 - 1
 
-// LoadBucket fills a zero Usage with what a TokenBucket holds at now, if what is stored is its debt at the moment at. A
-// bucket that was never stored is two zeros. The time since then refills at the rate of l. If the clock went back,
-// nothing has been refilled. Moments are Unix milliseconds.
+// LoadBucket fills a zero Usage with what a TokenBucket holds at now. Stored are its debt and the moment at which it
+// had that debt, in Unix milliseconds; for a bucket that was never stored, both are 0. The bucket has been refilled
+// since then at the rate of l. If the clock went back, nothing has been refilled.
 func (u *Usage) LoadBucket(l *limiter.Limit, now, at, debt int64) {
 	u.At = now
-	// Compared before it is multiplied, so that nothing overflows after a long idle time.
+	// Compared before the multiplication, which would overflow after a long idle time.
 	if passed := max(0, now-at); passed < arith.CeilDiv(debt, l.Requests) {
 		u.Debt = debt - passed*l.Requests
 	}
 }
 
-// DebtAfter is the debt to store after a batch: that of u plus what the batch spent.
+// DebtAfter returns the debt to store after a batch: that of u plus what the batch has spent.
 func (u *Usage) DebtAfter(l limiter.Limit) int64 {
-	window := l.WindowMillis()
+	window := l.Window.Milliseconds()
 	if u.Spent > (maxDebt-u.Debt)/window {
 		return maxDebt
 	}
 	return u.Debt + u.Spent*window
 }
 
-func (u *Usage) bucketRetry(l *limiter.Limit, cost int64) time.Duration {
-	window := l.WindowMillis()
-	// Debt that must be refilled before the cost fits; cost is at most the capacity here.
+func (u *Usage) bucketRetryAfter(l *limiter.Limit, cost int64) time.Duration {
+	window := l.Window.Milliseconds()
+	// The debt that must be refilled before the cost fits. Here cost is at most the capacity.
 	return arith.Millis(arith.CeilDiv(u.Debt-(l.Capacity()-cost)*window, l.Requests))
 }
 
-func (u *Usage) bucketReset(l limiter.Limit, extra int64) time.Duration {
+func (u *Usage) bucketResetAfter(l limiter.Limit, extra int64) time.Duration {
 	after := Usage{Debt: u.Debt, Spent: extra}
 	return arith.Millis(arith.CeilDiv(after.DebtAfter(l), l.Requests))
 }
 
-// refundDebt takes n units off the debt, at most all of it.
+// refundDebt takes n units off the debt, or all of it if it is less.
 func (u *Usage) refundDebt(l limiter.Limit, n int64) {
 	back := u.Debt
-	if window := l.WindowMillis(); n <= back/window {
+	if window := l.Window.Milliseconds(); n <= back/window {
 		back = n * window
 	}
 	u.Debt -= back
-	u.Returned += arith.CeilDiv(back, l.WindowMillis())
+	u.Returned += arith.CeilDiv(back, l.Window.Milliseconds())
 	u.returnedCurrent += back
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/httplimit/httplimit/limiter/internal/refstore"
 )
 
-// batch is what is asked of some counters, by their place in them.
+// asked is one charge of a batch, on one of two counters.
 type asked struct {
 	counter int
 	mode    limiter.Mode
@@ -22,8 +22,8 @@ type asked struct {
 func TestDecide(t *testing.T) {
 	const (
 		enforce = limiter.Enforce
-		observe = limiter.Shadow
-		look    = limiter.Peek
+		shadow  = limiter.Shadow
+		peek    = limiter.Peek
 		force   = limiter.Force
 	)
 	for _, tc := range []struct {
@@ -37,27 +37,73 @@ func TestDecide(t *testing.T) {
 		{"nothing", nil, true, nil, nil, [2]int64{}, [2]int64{}},
 		{"one", []asked{{0, enforce, 6}}, true, []bool{true}, []int64{0}, [2]int64{6, 0}, [2]int64{}},
 		{"too much", []asked{{0, enforce, 7}}, false, []bool{false}, []int64{6}, [2]int64{}, [2]int64{}},
-		{"two counters", []asked{{0, enforce, 1}, {1, enforce, 2}}, true, []bool{true, true}, []int64{5, 4}, [2]int64{1, 2}, [2]int64{}},
-		{"first refuses", []asked{{0, enforce, 7}, {1, enforce, 2}}, false, []bool{false, true}, []int64{6, 6}, [2]int64{}, [2]int64{}},
-		{"last refuses", []asked{{1, enforce, 2}, {0, enforce, 7}}, false, []bool{true, false}, []int64{6, 6}, [2]int64{}, [2]int64{}},
-		{"one counter twice", []asked{{0, enforce, 2}, {0, enforce, 4}}, true, []bool{true, true}, []int64{4, 0}, [2]int64{6, 0}, [2]int64{}},
-		{"one counter twice, too much", []asked{{0, enforce, 2}, {0, enforce, 5}}, false, []bool{true, false}, []int64{6, 6}, [2]int64{}, [2]int64{}},
-		{"what does not fit is left out", []asked{{0, enforce, 7}, {0, enforce, 6}}, false, []bool{false, true}, []int64{6, 6}, [2]int64{}, [2]int64{}},
-		{"observe fits", []asked{{0, observe, 6}}, true, []bool{true}, []int64{0}, [2]int64{6, 0}, [2]int64{}},
-		{"observe does not fit", []asked{{0, observe, 7}, {1, enforce, 1}, {0, enforce, 6}}, true, []bool{false, true, true}, []int64{6, 5, 0}, [2]int64{6, 1}, [2]int64{}},
-		{"look", []asked{{0, look, 6}, {0, look, 7}, {0, enforce, 6}, {0, look, 1}}, true, []bool{true, false, true, false}, []int64{6, 6, 0, 0}, [2]int64{6, 0}, [2]int64{}},
-		{"force", []asked{{0, force, 20}, {0, look, 0}, {1, force, 1}}, true, []bool{true, false, true}, []int64{0, 0, 5}, [2]int64{20, 1}, [2]int64{}},
-		{"force with a refusal", []asked{{0, force, 20}, {1, enforce, 7}}, false, []bool{true, false}, []int64{6, 6}, [2]int64{}, [2]int64{}},
-		{"force saturates", []asked{{0, force, math.MaxInt64}, {0, force, math.MaxInt64}}, true, []bool{true, true}, []int64{0, 0}, [2]int64{limiter.MaxCount - 4, 0}, [2]int64{}},
+		{
+			"two counters", []asked{{0, enforce, 1}, {1, enforce, 2}},
+			true, []bool{true, true}, []int64{5, 4}, [2]int64{1, 2}, [2]int64{},
+		},
+		{
+			"first refuses", []asked{{0, enforce, 7}, {1, enforce, 2}},
+			false, []bool{false, true}, []int64{6, 6}, [2]int64{}, [2]int64{},
+		},
+		{
+			"last refuses", []asked{{1, enforce, 2}, {0, enforce, 7}},
+			false, []bool{true, false}, []int64{6, 6}, [2]int64{}, [2]int64{},
+		},
+		{
+			"one counter twice", []asked{{0, enforce, 2}, {0, enforce, 4}},
+			true, []bool{true, true}, []int64{4, 0}, [2]int64{6, 0}, [2]int64{},
+		},
+		{
+			"one counter twice, too much", []asked{{0, enforce, 2}, {0, enforce, 5}},
+			false, []bool{true, false}, []int64{6, 6}, [2]int64{}, [2]int64{},
+		},
+		{
+			"what does not fit is left out", []asked{{0, enforce, 7}, {0, enforce, 6}},
+			false, []bool{false, true}, []int64{6, 6}, [2]int64{}, [2]int64{},
+		},
+		{"shadow fits", []asked{{0, shadow, 6}}, true, []bool{true}, []int64{0}, [2]int64{6, 0}, [2]int64{}},
+		{
+			"shadow does not fit", []asked{{0, shadow, 7}, {1, enforce, 1}, {0, enforce, 6}},
+			true, []bool{false, true, true}, []int64{6, 5, 0}, [2]int64{6, 1}, [2]int64{},
+		},
+		{
+			"peek", []asked{{0, peek, 6}, {0, peek, 7}, {0, enforce, 6}, {0, peek, 1}},
+			true, []bool{true, false, true, false}, []int64{6, 6, 0, 0}, [2]int64{6, 0}, [2]int64{},
+		},
+		{
+			"force", []asked{{0, force, 20}, {0, peek, 0}, {1, force, 1}},
+			true, []bool{true, false, true}, []int64{0, 0, 5}, [2]int64{20, 1}, [2]int64{},
+		},
+		{
+			"force with a refusal", []asked{{0, force, 20}, {1, enforce, 7}},
+			false, []bool{true, false}, []int64{6, 6}, [2]int64{}, [2]int64{},
+		},
+		{
+			"force saturates", []asked{{0, force, math.MaxInt64}, {0, force, math.MaxInt64}},
+			true, []bool{true, true}, []int64{0, 0}, [2]int64{limiter.MaxCount - 4, 0}, [2]int64{},
+		},
 		{"refund", []asked{{0, enforce, -3}}, true, []bool{true}, []int64{9}, [2]int64{}, [2]int64{3, 0}},
-		{"refund too much", []asked{{0, enforce, math.MinInt64}}, true, []bool{true}, []int64{10}, [2]int64{}, [2]int64{4, 0}},
-		{"refund from the batch first", []asked{{0, enforce, 2}, {0, enforce, -3}}, true, []bool{true, true}, []int64{4, 7}, [2]int64{}, [2]int64{1, 0}},
-		{"refund makes room", []asked{{0, enforce, -4}, {0, enforce, 10}}, true, []bool{true, true}, []int64{10, 0}, [2]int64{10, 0}, [2]int64{4, 0}},
-		{"refund undone", []asked{{0, enforce, -4}, {1, enforce, 7}}, false, []bool{true, false}, []int64{6, 6}, [2]int64{}, [2]int64{}},
-		{"refund with a look", []asked{{0, look, -4}}, true, []bool{true}, []int64{6}, [2]int64{}, [2]int64{}},
+		{
+			"refund too much", []asked{{0, enforce, math.MinInt64}},
+			true, []bool{true}, []int64{10}, [2]int64{}, [2]int64{4, 0},
+		},
+		{
+			"refund from the batch first", []asked{{0, enforce, 2}, {0, enforce, -3}},
+			true, []bool{true, true}, []int64{4, 7}, [2]int64{}, [2]int64{1, 0},
+		},
+		{
+			"refund makes units free", []asked{{0, enforce, -4}, {0, enforce, 10}},
+			true, []bool{true, true}, []int64{10, 0}, [2]int64{10, 0}, [2]int64{4, 0},
+		},
+		{
+			"refund rolled back", []asked{{0, enforce, -4}, {1, enforce, 7}},
+			false, []bool{true, false}, []int64{6, 6}, [2]int64{}, [2]int64{},
+		},
+		{"refund with a peek", []asked{{0, peek, -4}}, true, []bool{true}, []int64{6}, [2]int64{}, [2]int64{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			for _, kind := range []limiter.Algorithm{limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow, limiter.TokenBucket} {
+			for _, kind := range []limiter.Algorithm{limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow,
+				limiter.TokenBucket} {
 				l := limiter.Limit{Requests: 10, Window: time.Minute, Algorithm: kind}
 				counters := []algorithm.Usage{holding(t, l, 4), holding(t, l, 4)}
 				var (
@@ -121,7 +167,7 @@ func wantUntouched(t *testing.T, counters []algorithm.Usage, want algorithm.Usag
 	}
 }
 
-// What a charge is told to wait includes the units that its batch wants before it.
+// RetryAfter of a charge includes the units that its batch spends before it.
 func TestRetryAfterOfABatch(t *testing.T) {
 	l := fixed(10, time.Minute)
 	for _, tc := range []struct {
@@ -151,11 +197,11 @@ func TestRetryAfterOfABatch(t *testing.T) {
 	}
 }
 
-// A refusal leaves no trace in the two windows either, wherever a refund went.
+// A refusal leaves no trace in either window, wherever a refund went.
 func TestRefusalUndoesRefundsOfBothWindows(t *testing.T) {
 	l := limiter.PerMinute(10)
 	now := noon + 30_000
-	number := now / l.WindowMillis()
+	number := now / l.Window.Milliseconds()
 	counters := []algorithm.Usage{windowUsage(l, now, number, 2, 6)}
 	charges := []limiter.Charge{{Limit: l, Cost: -5}, {Limit: l, Cost: 11}}
 	if algorithm.Decide(charges, counters, []int{0, 0}) {

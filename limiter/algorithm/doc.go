@@ -1,7 +1,11 @@
-// Package algorithm says what each [limiter.Algorithm] means: how many units fit, and how long to wait. It is for the
-// authors of stores. It has no clock and no I/O.
+// Package algorithm defines what each [limiter.Algorithm] means: how many units fit, and how long to wait. It is for
+// authors of stores. It has no clock and does no I/O.
 //
-// A store turns what it keeps of a counter into a [Usage] with [Usage.LoadWindow], [Usage.LoadBucket] or
-// [Usage.LoadLog], lets [Decide] judge the batch ([Usage.Judge] for a batch of one charge), and writes back what
-// changed. Package limitertest checks the result.
+// For each batch a store
+//
+//  1. loads what it keeps of each counter into a [Usage]: [Usage.LoadWindow], [Usage.LoadBucket], [Usage.LoadLog];
+//  2. lets [Decide] judge the batch, or [Usage.Judge] if the batch is one charge;
+//  3. writes back what has changed: the fields Spent and Returned of each Usage say how much.
+//
+// Package limitertest checks the result.
 package algorithm

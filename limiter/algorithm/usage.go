@@ -7,32 +7,31 @@ import (
 	"github.com/httplimit/httplimit/limiter/internal/arith"
 )
 
-// Usage is what one counter holds at one moment, in the form in which its algorithm is calculated. A store loads one
-// per counter with [Usage.LoadWindow], [Usage.LoadBucket] or [Usage.LoadLog], passes them to [Decide], and writes back
-// what it left in them. It is a plain value without locks.
+// Usage is what one counter holds at one moment, in the form in which its algorithm calculates. Fill a zero Usage with
+// [Usage.LoadWindow], [Usage.LoadBucket] or [Usage.LoadLog]. It is a plain value without locks.
 type Usage struct {
-	// State is At, the moment of the decision, and what is counted then, before the batch under judgement.
+	// State is the moment of the decision, At, and what is counted at that moment, before the batch.
 	limiter.State
-	// Number is that of the window of At, counted from the epoch (the two windows only).
+	// Number is the number of the window of At, counted from the epoch (SlidingWindow and FixedWindow only).
 	Number int64
-	// Debt is what a TokenBucket still has to refill, in units times the window in milliseconds: so a rate of
-	// any size takes whole numbers off it every millisecond, and nothing is ever rounded.
+	// Debt is what a TokenBucket still has to refill, in units times the window in milliseconds. In this measure
+	// every rate refills a whole number each millisecond, so nothing is ever rounded.
 	Debt int64
 	// Newest is when the newest unit of a SlidingLog was taken, in Unix milliseconds.
 	Newest int64
-	// Log is asked when units of a SlidingLog leave; only for a charge that did not fit and after a refund.
+	// Log says when units of a SlidingLog expire. It is asked only for a charge that does not fit, and after a refund.
 	Log Log
 
-	// Spent is how many units the batch adds to the counter now, Returned how many of those it held before
-	// the batch it gives back. Both are 0 after a batch that was refused.
+	// Spent is how many units the batch adds to the counter. Returned is how many of the units from before the batch
+	// it refunds. Both are 0 after a batch that was refused.
 	Spent, Returned int64
 
 	returnedCurrent, returnedPrevious int64
 }
 
-// room is how much more could be spent after extra units: negative when the counter is above its limit. A cost
-// fits if and only if it is not larger.
-func (u *Usage) room(l *limiter.Limit, extra int64) int64 {
+// remaining returns how many units could be spent after extra units. It is negative if the counter is above its limit.
+// A cost fits if and only if it is not larger.
+func (u *Usage) remaining(l *limiter.Limit, extra int64) int64 {
 	switch l.Algorithm {
 	case limiter.TokenBucket:
 		return l.Capacity() - u.used(l) - extra
@@ -40,56 +39,56 @@ func (u *Usage) room(l *limiter.Limit, extra int64) int64 {
 		return l.Requests - u.Current - extra
 	default:
 		w := u.counts(l, extra)
-		return w.Room(l.Requests)
+		return w.Remaining(l.Requests)
 	}
 }
 
-// retryAfter is for a cost that does not fit.
+// retryAfter returns how long a cost has to wait that does not fit.
 func (u *Usage) retryAfter(l *limiter.Limit, cost int64) time.Duration {
 	switch {
 	case cost > l.Capacity():
 		return limiter.Never
 	case l.Algorithm == limiter.TokenBucket:
-		return u.bucketRetry(l, cost)
+		return u.bucketRetryAfter(l, cost)
 	case l.Algorithm == limiter.SlidingLog:
-		return u.logRetry(l, cost)
+		return u.logRetryAfter(l, cost)
 	default:
 		w := u.counts(l, 0)
 		return w.RetryAfter(l, cost)
 	}
 }
 
-// resetAfter is the time until nothing is in use any more, after extra units.
+// resetAfter returns the time until no unit is in use any more, after extra units.
 func (u *Usage) resetAfter(l *limiter.Limit, extra int64) time.Duration {
 	switch l.Algorithm {
 	case limiter.TokenBucket:
-		return u.bucketReset(*l, extra)
+		return u.bucketResetAfter(*l, extra)
 	case limiter.SlidingLog:
-		return u.logReset(l, extra)
+		return u.logResetAfter(l, extra)
 	default:
 		w := u.counts(l, extra)
 		return w.ResetAfter(l)
 	}
 }
 
-// used is how many units a State shows as in use now, before the batch.
+// used returns how many units are in use before the batch, as a State shows them.
 func (u *Usage) used(l *limiter.Limit) int64 {
 	if l.Algorithm == limiter.TokenBucket {
-		return arith.CeilDiv(u.Debt, l.WindowMillis())
+		return arith.CeilDiv(u.Debt, l.Window.Milliseconds())
 	}
 	return u.Current
 }
 
-// refund gives back -cost units: first those that the batch itself has taken, then those from before.
-func (u *Usage) refund(l *limiter.Limit, cost, at int64) {
-	n := -cost
+// refund takes n units off u: first those that the batch itself has spent, then those from before. at is the moment
+// of the charge that is refunded, or 0.
+func (u *Usage) refund(l *limiter.Limit, n, at int64) {
 	var current, previous bool
 	switch l.Algorithm {
 	case limiter.SlidingWindow, limiter.FixedWindow:
 		current, previous = u.refundsTo(l, at)
 	case limiter.SlidingLog:
-		// What was taken a window ago has left by itself.
-		current = at == 0 || at > u.At-l.WindowMillis()
+		// What was taken a window ago has expired.
+		current = at == 0 || at > u.At-l.Window.Milliseconds()
 	case limiter.TokenBucket:
 		current = true
 	}
@@ -115,8 +114,8 @@ func (u *Usage) refund(l *limiter.Limit, cost, at int64) {
 	}
 }
 
-// undo forgets everything that the batch did to u.
-func (u *Usage) undo(l *limiter.Limit) {
+// rollBack takes back everything that the batch did to u.
+func (u *Usage) rollBack(l *limiter.Limit) {
 	if l.Algorithm == limiter.TokenBucket {
 		u.Debt += u.returnedCurrent
 	} else {
@@ -126,8 +125,8 @@ func (u *Usage) undo(l *limiter.Limit) {
 	u.Spent, u.Returned, u.returnedCurrent, u.returnedPrevious = 0, 0, 0, 0
 }
 
-// saturate adds two counts, neither negative, and stops at MaxCount.
-func saturate(a, b int64) int64 {
+// addSaturating returns the sum of two counts, neither of them negative, or MaxCount if the sum is larger.
+func addSaturating(a, b int64) int64 {
 	if b > limiter.MaxCount-a {
 		return limiter.MaxCount
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestWindowUsage(t *testing.T) {
 	sliding, fixed := limiter.PerMinute(10), fixed(10, time.Minute)
-	number := noon / sliding.WindowMillis()
+	number := noon / sliding.Window.Milliseconds()
 	for _, tc := range []struct {
 		name              string
 		limit             limiter.Limit
@@ -41,13 +41,13 @@ func TestWindowUsage(t *testing.T) {
 
 // A key at its limit early in a window, 7 of the window before and 5 of its own, is set back to the end of that
 // window, where the share of a previous one would be next to nothing.
-func TestClockSetBackOverATurnFreesNobody(t *testing.T) {
+func TestClockSetBackOverABoundaryFreesNoKey(t *testing.T) {
 	l := limiter.PerMinute(10)
-	number := noon / l.WindowMillis()
+	number := noon / l.Window.Milliseconds()
 	for _, now := range []int64{noon + 15_000, noon - 1} {
 		u := windowUsage(l, now, number, 5, 7)
 		if c := (limiter.Charge{Limit: l, Cost: 1}); u.Judge(&c) {
-			t.Errorf("at %d ms from the turn: %+v, want a refusal", now-noon, c.Decision)
+			t.Errorf("at %d ms from the boundary: %+v, want a refusal", now-noon, c.Decision)
 		}
 	}
 	u := windowUsage(l, noon-1, number, limiter.MaxCount, limiter.MaxCount)
@@ -99,7 +99,7 @@ func TestDebtAfter(t *testing.T) {
 	}
 }
 
-// A bucket that is full has nothing to give back, so that a store need not write it.
+// A full bucket has nothing to refund, so a store need not write it.
 func TestBucketReturnsNoMoreThanItHolds(t *testing.T) {
 	l := limiter.Limit{Requests: 10, Window: time.Second, Algorithm: limiter.TokenBucket}
 	for _, tc := range []struct{ debt, cost, want int64 }{
@@ -109,15 +109,16 @@ func TestBucketReturnsNoMoreThanItHolds(t *testing.T) {
 		c := limiter.Charge{Limit: l, Cost: tc.cost}
 		u.Judge(&c)
 		if u.Returned != tc.want {
-			t.Errorf("%d units given back to a debt of %d: returned %d, want %d", -tc.cost, tc.debt, u.Returned, tc.want)
+			t.Errorf("%d units refunded to a debt of %d: returned %d, want %d", -tc.cost, tc.debt, u.Returned, tc.want)
 		}
 	}
 }
 
-// After its newest units are given back, a log is empty when the newest of the others has left.
+// After a refund of its newest units, a log is empty when the newest of the others has expired.
 func TestLogResetAfterARefund(t *testing.T) {
 	l := limiter.Limit{Requests: 10, Window: time.Minute, Algorithm: limiter.SlidingLog}
-	stored := &refstore.Counter{Log: []refstore.Units{{At: noon - 50_000, N: 2}, {At: noon - 20_000, N: 1}, {At: noon - 5_000, N: 1}}}
+	stored := &refstore.Counter{Log: []refstore.Units{{At: noon - 50_000, N: 2}, {At: noon - 20_000, N: 1},
+		{At: noon - 5_000, N: 1}}}
 	for _, tc := range []struct {
 		cost int64
 		want time.Duration
@@ -127,7 +128,7 @@ func TestLogResetAfterARefund(t *testing.T) {
 		u := stored.Load(l, noon)
 		c := limiter.Charge{Limit: l, Cost: tc.cost}
 		if u.Judge(&c); c.ResetAfter != tc.want {
-			t.Errorf("%d of 4 units given back: reset after %v, want %v", -tc.cost, c.ResetAfter, tc.want)
+			t.Errorf("%d of 4 units refunded: reset after %v, want %v", -tc.cost, c.ResetAfter, tc.want)
 		}
 	}
 }

@@ -48,7 +48,8 @@ func TestVectors(t *testing.T) {
 	if err := json.Unmarshal(raw, &file); err != nil {
 		t.Fatal(err)
 	}
-	for group, cases := range map[string]map[string][]vectorCase{"algorithms": file.Algorithms, "limit_changes": file.LimitChanges} {
+	for group, cases := range map[string]map[string][]vectorCase{"algorithms": file.Algorithms,
+		"limit_changes": file.LimitChanges} {
 		for name, kind := range vectorAlgorithms {
 			if len(cases[name]) == 0 {
 				t.Errorf("no vectors for %s in %s", name, group)
@@ -63,7 +64,8 @@ func TestVectors(t *testing.T) {
 func runVector(t *testing.T, kind limiter.Algorithm, vc vectorCase) {
 	var now int64
 	s := refstore.New(func() int64 { return now })
-	l := limiter.Limit{Requests: vc.Limit, Window: time.Duration(vc.Window) * time.Millisecond, Algorithm: kind, Burst: vc.Burst}
+	l := limiter.Limit{Requests: vc.Limit, Window: time.Duration(vc.Window) * time.Millisecond, Algorithm: kind,
+		Burst: vc.Burst}
 	for i, step := range vc.Steps {
 		if now = step.At; step.Limit != 0 {
 			l.Requests = step.Limit

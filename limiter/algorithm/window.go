@@ -5,31 +5,32 @@ import (
 	"github.com/httplimit/httplimit/limiter/internal/window"
 )
 
-// LoadWindow fills a zero Usage with what a SlidingWindow or FixedWindow counter holds at now (Unix milliseconds), if
-// what is stored are the counts of window number and of the one before it. Windows are numbered from the epoch: number
-// n begins at n times the window. A counter that was never stored is three zeros.
+// LoadWindow fills a zero Usage with what a SlidingWindow or FixedWindow counter holds at now, in Unix milliseconds.
+// Stored are the number of a window, its count, and the count of the window before it; for a counter that was never
+// stored, all three are 0. Windows are numbered from the epoch: window n begins at n times the window's length.
 //
-// If the stored window lies in the future, the clock went back, which must not free a key: all its units count for
-// the window of now. Nor may it lock a key out until the clock has caught up: so a store whose clock can go back
-// writes such a Usage down, even if the batch is refused.
+// If the stored window lies in the future, the clock went back. That must not free a key, so all its units count in the
+// window of now. Nor must it lock a key out until the clock has caught up, so a store whose clock can go back stores
+// such a Usage, even if the batch is refused.
 func (u *Usage) LoadWindow(l *limiter.Limit, now, number, current, previous int64) {
-	length := l.WindowMillis()
+	length := l.Window.Milliseconds()
 	u.At, u.Number, u.Current = now, number, current
 	if l.Algorithm == limiter.SlidingWindow {
 		u.Previous = previous
 	}
-	// Multiplied, as most charges come in the window that is stored, and a division takes several times as long.
+	// A multiplication, because most charges come in the window that is stored, and a division takes several times as
+	// long.
 	if elapsed := now - number*length; elapsed < 0 || elapsed >= length {
 		u.advance(l, now/length)
 	}
 }
 
-// advance carries the counts over to the window of that number.
+// advance moves the counts to the window of that number.
 func (u *Usage) advance(l *limiter.Limit, number int64) {
 	switch {
 	case u.Number > number:
-		// As the previous window, at the end of this one, they would weigh less than they did.
-		u.Current, u.Previous = saturate(u.Current, u.Previous), 0
+		// As counts of the previous window they would weigh less than they did.
+		u.Current, u.Previous = addSaturating(u.Current, u.Previous), 0
 	case u.Number == number-1 && l.Algorithm == limiter.SlidingWindow:
 		u.Current, u.Previous = 0, u.Current
 	default:
@@ -40,16 +41,18 @@ func (u *Usage) advance(l *limiter.Limit, number int64) {
 
 // counts returns what the counter holds after extra units.
 func (u *Usage) counts(l *limiter.Limit, extra int64) window.Counts {
-	length := l.WindowMillis()
-	return window.Counts{Current: u.Current + extra, Previous: u.Previous, Left: (u.Number+1)*length - u.At, Length: length}
+	length := l.Window.Milliseconds()
+	return window.Counts{
+		Current: u.Current + extra, Previous: u.Previous, Left: (u.Number+1)*length - u.At, Length: length,
+	}
 }
 
-// refundsTo reports to which of the two windows a refund of what was charged at that moment goes. Without a moment
-// (0) it goes to both, the current one first.
+// refundsTo reports to which of the two windows a refund goes, of a charge that was taken at that moment. Without a
+// moment (0) it goes to both, the current one first.
 func (u *Usage) refundsTo(l *limiter.Limit, at int64) (current, previous bool) {
 	if at == 0 {
 		return true, true
 	}
-	number := at / l.WindowMillis()
+	number := at / l.Window.Milliseconds()
 	return number == u.Number, number == u.Number-1
 }

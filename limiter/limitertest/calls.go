@@ -22,7 +22,8 @@ func testEndedContext(s *subject) {
 			for _, n := range []int64{2, -1} {
 				taken, err := s.Store.Take(ctx, []limiter.Charge{as(mode, cost(n, key))})
 				if taken || !errors.Is(err, ctx.Err()) {
-					s.Errorf("Take (%s, cost %d) with an ended context: %t, %v, want false, %v", modeName(mode), n, taken, err, ctx.Err())
+					s.Errorf("Take (%s, cost %d) with an ended context: %t, %v, want false, %v", modeName(mode), n, taken, err,
+						ctx.Err())
 				}
 			}
 		}
@@ -103,7 +104,8 @@ func testUnsupported(s *subject) {
 		foreign.Limit.Algorithm = algorithm
 		supported := s.supports(algorithm)
 		if checks {
-			if err := checker.Check(foreign.Limit); (err == nil) != supported || !supported && !errors.Is(err, limiter.ErrUnsupported) {
+			if err := checker.Check(foreign.Limit); (err == nil) != supported || !supported &&
+				!errors.Is(err, limiter.ErrUnsupported) {
 				s.Errorf("Check of %v: %v, want an error that wraps ErrUnsupported: %t", foreign.Limit, err, !supported)
 			}
 		}

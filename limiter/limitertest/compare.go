@@ -24,7 +24,8 @@ func (s *subject) compare(asked []limiter.Charge, got, want answer) {
 		g := got.charges[i]
 		g.State, g.Decision, g.Cached = asked[i].State, asked[i].Decision, asked[i].Cached
 		if g != asked[i] {
-			s.Fatalf("charge %d: Take changed what only the caller fills in:\n got %v\nwant %v", i, describe(&g), describe(&asked[i]))
+			s.Fatalf("charge %d: Take changed what only the caller fills in:\n got %v\nwant %v", i, describe(&g),
+				describe(&asked[i]))
 		}
 	}
 	if s.repeated = s.fromMemory(got, want); s.repeated {

@@ -10,7 +10,8 @@ func testObserve(s *subject) {
 	enforced, trial := s.charge("enforced", 3, 1), as(limiter.Shadow, s.charge("trial", 1, 1))
 	s.pass(enforced, trial)
 	if answers := s.pass(trial, enforced); answers[0].Allowed || answers[0].RetryAfter == 0 {
-		s.Errorf("second of 1 unit observed: allowed %t, retry after %v, want false and a time", answers[0].Allowed, answers[0].RetryAfter)
+		s.Errorf("second of 1 unit observed: allowed %t, retry after %v, want false and a time", answers[0].Allowed,
+			answers[0].RetryAfter)
 	}
 	s.wantLeft(1, enforced)
 	s.wantLeft(0, trial)
@@ -62,7 +63,8 @@ func testForce(s *subject) {
 	s.pass(cost(3, force))
 	s.wantLeft(2, key)
 	if answers := s.pass(cost(4, force)); !answers[0].Allowed || answers[0].Remaining != 0 {
-		s.Errorf("4 units forced onto 3 of 5: allowed %t, remaining %d, want true and 0", answers[0].Allowed, answers[0].Remaining)
+		s.Errorf("4 units forced onto 3 of 5: allowed %t, remaining %d, want true and 0", answers[0].Allowed,
+			answers[0].Remaining)
 	}
 	s.refuse(key)
 	s.refuse(cost(0, key))
@@ -82,7 +84,8 @@ func testSaturation(s *subject) {
 	key := s.charge("key", 10, 1)
 	key.Limit.Window = s.wideWindow()
 	for range 3 {
-		if answers := s.pass(as(limiter.Peek, cost(0, key)), as(limiter.Force, cost(math.MaxInt64, key))); answers[1].Remaining != 0 {
+		if answers := s.pass(as(limiter.Peek, cost(0, key)),
+			as(limiter.Force, cost(math.MaxInt64, key))); answers[1].Remaining != 0 {
 			s.Errorf("all there is forced onto a limit of 10 leaves %d units, want 0", answers[1].Remaining)
 		}
 		if s.algorithm == limiter.TokenBucket {

@@ -11,59 +11,66 @@ import (
 
 func batchMutants() []mutant {
 	return []mutant{
-		{name: "a refusal counts", fails: "refusal spends nothing", make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
-			taken, err := r.Take(ctx, charges)
-			if !taken {
-				r.Take(ctx, []limiter.Charge{as(limiter.Force, charges[0])})
-			}
-			return taken, err
-		})},
-		{name: "remembers refusals without their cost", fails: "refusal spends nothing", make: remembersRefusals(func(c *limiter.Charge) refusal {
-			return refusal{counter: counterOf(c)}
-		})},
-		{name: "tells less of a charge that it has refused before", fails: "refusal spends nothing", make: func(r *refstore.Store) limiter.Store {
-			refused := map[refusal]bool{}
-			return mistold(func(c *limiter.Charge) {
-				if id := refusalOf(c); refused[id] {
-					c.Remaining = 0
-				} else {
-					refused[id] = !c.Allowed
+		{name: "a refusal counts", fails: "refusal spends nothing",
+			make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
+				taken, err := r.Take(ctx, charges)
+				if !taken {
+					r.Take(ctx, []limiter.Charge{as(limiter.Force, charges[0])})
 				}
-			})(r)
-		}},
-		{name: "an empty batch is an error", fails: "no charges", make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
-			if len(charges) == 0 {
-				return false, errors.New("mutant: nothing to do")
-			}
-			return r.Take(ctx, charges)
-		})},
+				return taken, err
+			})},
+		{name: "remembers refusals without their cost", fails: "refusal spends nothing",
+			make: remembersRefusals(func(c *limiter.Charge) refusal {
+				return refusal{counter: counterOf(c)}
+			})},
+		{name: "tells less of a charge that it has refused before", fails: "refusal spends nothing",
+			make: func(r *refstore.Store) limiter.Store {
+				refused := map[refusal]bool{}
+				return mistold(func(c *limiter.Charge) {
+					if id := refusalOf(c); refused[id] {
+						c.Remaining = 0
+					} else {
+						refused[id] = !c.Allowed
+					}
+				})(r)
+			}},
+		{name: "an empty batch is an error", fails: "no charges",
+			make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
+				if len(charges) == 0 {
+					return false, errors.New("mutant: nothing to do")
+				}
+				return r.Take(ctx, charges)
+			})},
 		{name: "charges are taken one by one", fails: "two limits of one key", make: mistaken(oneByOne)},
 		{name: "charges are taken one by one, two keys", fails: "two keys", make: mistaken(oneByOne)},
 		{name: "charges are taken one by one, callers", fails: "many callers of two keys", make: mistaken(oneByOne)},
 		{name: "charges are judged apart, then spent", fails: "one counter twice", make: mistaken(judgedApart)},
-		{name: "judges no further than the first refusal", fails: "order of a batch", make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
-			taken, err := r.Take(ctx, charges)
-			refused := false
-			for i := range charges {
-				if refused {
-					charges[i].Decision = limiter.Decision{}
+		{name: "judges no further than the first refusal", fails: "order of a batch",
+			make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
+				taken, err := r.Take(ctx, charges)
+				refused := false
+				for i := range charges {
+					if refused {
+						charges[i].Decision = limiter.Decision{}
+					}
+					refused = refused || !taken && !charges[i].Allowed
 				}
-				refused = refused || !taken && !charges[i].Allowed
-			}
-			return taken, err
-		})},
+				return taken, err
+			})},
 		{name: "remembers refusals of batches", fails: "refused in a batch", make: remembersRefusals(refusalOf)},
-		{name: "takes no more than 128 charges", fails: "large batch", make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
-			return r.Take(ctx, charges[:min(len(charges), 128)])
-		})},
-		{name: "cost 0 is always allowed", fails: "cost 0", make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
-			if len(charges) == 1 && charges[0].Cost == 0 {
-				defer func() { charges[0].Allowed, charges[0].RetryAfter = true, 0 }()
-				_, err := r.Take(ctx, charges)
-				return true, err
-			}
-			return r.Take(ctx, charges)
-		})},
+		{name: "takes no more than 128 charges", fails: "large batch",
+			make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
+				return r.Take(ctx, charges[:min(len(charges), 128)])
+			})},
+		{name: "cost 0 is always allowed", fails: "cost 0",
+			make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
+				if len(charges) == 1 && charges[0].Cost == 0 {
+					defer func() { charges[0].Allowed, charges[0].RetryAfter = true, 0 }()
+					_, err := r.Take(ctx, charges)
+					return true, err
+				}
+				return r.Take(ctx, charges)
+			})},
 		{name: "cost 0 spends one unit", fails: "cost 0", make: misread(func(c *limiter.Charge) {
 			if c.Cost == 0 && c.Mode == limiter.Enforce {
 				c.Cost = 1
@@ -72,23 +79,27 @@ func batchMutants() []mutant {
 		{name: "never is a window", fails: "cost above capacity", make: mistold(func(c *limiter.Charge) {
 			c.RetryAfter = min(c.RetryAfter, c.Limit.Window)
 		})},
-		{name: "costs in 32 bits", fails: "cost above capacity", make: misread(func(c *limiter.Charge) { c.Cost = int64(int32(c.Cost)) })},
-		{name: "counts in 24 bits", fails: "limits change", make: miskept(func(c *refstore.Counter, _ limiter.Limit, _ int64) { c.Current %= wide })},
-		{name: "previous counts in 24 bits", fails: "limits change over time", make: miskept(func(c *refstore.Counter, _ limiter.Limit, _ int64) { c.Previous %= wide })},
+		{name: "costs in 32 bits", fails: "cost above capacity",
+			make: misread(func(c *limiter.Charge) { c.Cost = int64(int32(c.Cost)) })},
+		{name: "counts in 24 bits", fails: "limits change",
+			make: miskept(func(c *refstore.Counter, _ limiter.Limit, _ int64) { c.Current %= wide })},
+		{name: "previous counts in 24 bits", fails: "limits change over time",
+			make: miskept(func(c *refstore.Counter, _ limiter.Limit, _ int64) { c.Previous %= wide })},
 		{name: "counts in 32 bits", fails: "force saturates", make: misread(func(c *limiter.Charge) {
 			if c.Mode == limiter.Force {
 				c.Cost = int64(int32(c.Cost))
 			}
 		})},
 		{name: "weights in 64 bits", fails: "extremes", make: mistold(func(c *limiter.Charge) {
-			w := c.Limit.WindowMillis()
+			w := c.Limit.Window.Milliseconds()
 			if c.Previous > math.MaxInt64/w {
 				c.Remaining = c.Limit.Requests - c.Current - c.Previous*(w-c.At%w)/w
 			}
 		})},
-		{name: "a limit's own requests are part of the counter", fails: "limits change", make: misread(func(c *limiter.Charge) {
-			c.Scope += c.Limit.String()
-		})},
+		{name: "a limit's own requests are part of the counter", fails: "limits change",
+			make: misread(func(c *limiter.Charge) {
+				c.Scope += c.Limit.String()
+			})},
 	}
 }
 

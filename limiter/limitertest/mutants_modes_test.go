@@ -22,77 +22,83 @@ func modeMutants() []mutant {
 		{name: "observe refuses", fails: "observe", make: modeIs(limiter.Shadow, limiter.Enforce)},
 		{name: "observe spends what does not fit", fails: "observe", make: modeIs(limiter.Shadow, limiter.Force)},
 		{name: "observe never spends", fails: "observe", make: modeIs(limiter.Shadow, limiter.Peek)},
-		{name: "an observe that does not fit cancels the batch", fails: "observe", make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
-			looks := append([]limiter.Charge(nil), charges...)
-			for i := range looks {
-				looks[i].Mode = limiter.Peek
-			}
-			r.Take(ctx, looks)
-			for i := range looks {
-				if !looks[i].Allowed && charges[i].Mode == limiter.Shadow {
-					copy(charges, looks)
-					return true, nil
+		{name: "an observe that does not fit cancels the batch", fails: "observe",
+			make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
+				looks := append([]limiter.Charge(nil), charges...)
+				for i := range looks {
+					looks[i].Mode = limiter.Peek
 				}
-			}
-			return r.Take(ctx, charges)
-		})},
+				r.Take(ctx, looks)
+				for i := range looks {
+					if !looks[i].Allowed && charges[i].Mode == limiter.Shadow {
+						copy(charges, looks)
+						return true, nil
+					}
+				}
+				return r.Take(ctx, charges)
+			})},
 		{name: "look spends", fails: "look", make: modeIs(limiter.Peek, limiter.Shadow)},
 		{name: "look refuses", fails: "look", make: modeIs(limiter.Peek, limiter.Enforce)},
 		{name: "force is refused", fails: "force", make: modeIs(limiter.Force, limiter.Enforce)},
-		{name: "force fills up to the limit", fails: "force", make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
-			others := append([]limiter.Charge(nil), charges...)
-			for i := range others {
-				if c := &others[i]; c.Mode == limiter.Force {
-					c.Cost = min(c.Cost, ask(ctx, r, *c).Remaining)
+		{name: "force fills up to the limit", fails: "force",
+			make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
+				others := append([]limiter.Charge(nil), charges...)
+				for i := range others {
+					if c := &others[i]; c.Mode == limiter.Force {
+						c.Cost = min(c.Cost, ask(ctx, r, *c).Remaining)
+					}
 				}
-			}
-			taken, err := r.Take(ctx, others)
-			for i := range charges {
-				charges[i].State, charges[i].Decision = others[i].State, others[i].Decision
-			}
-			return taken, err
-		})},
-		{name: "force is spent with a batch that is refused", fails: "force", make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
-			taken, err := r.Take(ctx, charges)
-			for i := range charges {
-				if !taken && charges[i].Mode == limiter.Force {
-					r.Take(ctx, []limiter.Charge{charges[i]})
+				taken, err := r.Take(ctx, others)
+				for i := range charges {
+					charges[i].State, charges[i].Decision = others[i].State, others[i].Decision
 				}
-			}
-			return taken, err
-		})},
-		{name: "modes in a batch are those of its first charge", fails: "mixed modes", make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
-			others := append([]limiter.Charge(nil), charges...)
-			for i := range others {
-				others[i].Mode = charges[0].Mode
-			}
-			taken, err := r.Take(ctx, others)
-			for i := range charges {
-				charges[i].State, charges[i].Decision = others[i].State, others[i].Decision
-			}
-			return taken, err
-		})},
-		{name: "check, then act", fails: "many callers of one key", make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
-			if got := ask(ctx, r, charges[0]); !got.Allowed || charges[0].Mode == limiter.Peek {
-				charges[0] = got
-				return got.Allowed, nil
-			}
-			runtime.Gosched()
-			return r.Take(ctx, []limiter.Charge{as(limiter.Force, charges[0])})
-		})},
-		{name: "check for a turn, then start anew", fails: "many callers at a turn", make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
-			r.Mu.Lock()
-			c, number := r.Counter(refstore.IDOf(&charges[0])), r.Clock()/charges[0].Limit.WindowMillis()
-			stale := c.Number != number
-			r.Mu.Unlock()
-			runtime.Gosched()
-			if stale {
+				return taken, err
+			})},
+		{name: "force is spent with a batch that is refused", fails: "force",
+			make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
+				taken, err := r.Take(ctx, charges)
+				for i := range charges {
+					if !taken && charges[i].Mode == limiter.Force {
+						r.Take(ctx, []limiter.Charge{charges[i]})
+					}
+				}
+				return taken, err
+			})},
+		{name: "modes in a batch are those of its first charge", fails: "mixed modes",
+			make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
+				others := append([]limiter.Charge(nil), charges...)
+				for i := range others {
+					others[i].Mode = charges[0].Mode
+				}
+				taken, err := r.Take(ctx, others)
+				for i := range charges {
+					charges[i].State, charges[i].Decision = others[i].State, others[i].Decision
+				}
+				return taken, err
+			})},
+		{name: "check, then act", fails: "many callers of one key",
+			make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
+				if got := ask(ctx, r, charges[0]); !got.Allowed || charges[0].Mode == limiter.Peek {
+					charges[0] = got
+					return got.Allowed, nil
+				}
+				runtime.Gosched()
+				return r.Take(ctx, []limiter.Charge{as(limiter.Force, charges[0])})
+			})},
+		{name: "check for a turn, then start anew", fails: "many callers at a turn",
+			make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
 				r.Mu.Lock()
-				*c = refstore.Counter{Number: number}
+				c, number := r.Counter(refstore.IDOf(&charges[0])), r.Clock()/charges[0].Limit.Window.Milliseconds()
+				stale := c.Number != number
 				r.Mu.Unlock()
-			}
-			return r.Take(ctx, charges)
-		})},
+				runtime.Gosched()
+				if stale {
+					r.Mu.Lock()
+					*c = refstore.Counter{Number: number}
+					r.Mu.Unlock()
+				}
+				return r.Take(ctx, charges)
+			})},
 		{name: "remaining may be negative", fails: "random batches", make: mistold(func(c *limiter.Charge) {
 			if c.Mode == limiter.Peek && c.Current > c.Limit.Requests {
 				c.Remaining = c.Limit.Requests - c.Current

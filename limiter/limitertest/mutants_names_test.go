@@ -33,20 +33,24 @@ func nameMutants() []mutant {
 			id.Window = id.Window.Round(aDay)
 			return id
 		})},
-		{name: "scope and key are joined by a colon", fails: "hostile names", make: misnamed(func(id refstore.ID) refstore.ID {
-			id.Scope, id.Key = "", id.Scope+":"+id.Key
-			return id
-		})},
-		{name: "scope and key are joined by a zero byte", fails: "hostile names", make: misnamed(func(id refstore.ID) refstore.ID {
-			id.Scope, id.Key = "", id.Scope+"\x00"+id.Key
-			return id
-		})},
-		{name: "keys are cut at 250 bytes", fails: "hostile names", make: renamed(func(key string) string { return key[:min(len(key), 250)] })},
+		{name: "scope and key are joined by a colon", fails: "hostile names",
+			make: misnamed(func(id refstore.ID) refstore.ID {
+				id.Scope, id.Key = "", id.Scope+":"+id.Key
+				return id
+			})},
+		{name: "scope and key are joined by a zero byte", fails: "hostile names",
+			make: misnamed(func(id refstore.ID) refstore.ID {
+				id.Scope, id.Key = "", id.Scope+"\x00"+id.Key
+				return id
+			})},
+		{name: "keys are cut at 250 bytes", fails: "hostile names",
+			make: renamed(func(key string) string { return key[:min(len(key), 250)] })},
 		{name: "keys end at a zero byte", fails: "hostile names", make: renamed(func(key string) string {
 			key, _, _ = strings.Cut(key, "\x00")
 			return key
 		})},
-		{name: "keys are made valid UTF-8", fails: "hostile names", make: renamed(func(key string) string { return strings.ToValidUTF8(key, "\ufffd") })},
+		{name: "keys are made valid UTF-8", fails: "hostile names",
+			make: renamed(func(key string) string { return strings.ToValidUTF8(key, "\ufffd") })},
 		{name: "keys are trimmed", fails: "hostile names", make: renamed(strings.TrimSpace)},
 		{name: "keys are lower-cased", fails: "hostile names", make: renamed(strings.ToLower)},
 		{name: "keys lose control characters", fails: "hostile names", make: renamed(func(key string) string {

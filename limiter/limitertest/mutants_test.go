@@ -155,7 +155,8 @@ func misnamed(name func(refstore.ID) refstore.ID) func(*refstore.Store) limiter.
 }
 
 // misloaded reads something else than was stored.
-func misloaded(load func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage) func(*refstore.Store) limiter.Store {
+func misloaded(load func(c *refstore.Counter, l limiter.Limit,
+	now int64) algorithm.Usage) func(*refstore.Store) limiter.Store {
 	return func(r *refstore.Store) limiter.Store {
 		r.Load = load
 		return r
@@ -171,7 +172,8 @@ func miskept(kept func(c *refstore.Counter, l limiter.Limit, now int64)) func(*r
 }
 
 // mistaken takes batches in its own way.
-func mistaken(take func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error)) func(*refstore.Store) limiter.Store {
+func mistaken(take func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool,
+	error)) func(*refstore.Store) limiter.Store {
 	return func(r *refstore.Store) limiter.Store {
 		return changed{Store: r, take: func(ctx context.Context, charges []limiter.Charge) (bool, error) {
 			return take(ctx, r, charges)
@@ -193,7 +195,8 @@ func misreset(reset func(r *refstore.Store, charges []limiter.Charge)) func(*ref
 
 func mutants() []mutant {
 	var all []mutant
-	for _, some := range [][]mutant{batchMutants(), modeMutants(), refundMutants(), nameMutants(), timeMutants(), callMutants()} {
+	for _, some := range [][]mutant{batchMutants(), modeMutants(), refundMutants(), nameMutants(), timeMutants(),
+		callMutants()} {
 		all = append(all, some...)
 	}
 	return all

@@ -17,69 +17,80 @@ func timeMutants() []mutant {
 			return r
 		}},
 		{name: "weights in floats", fails: "vectors", make: mistold(func(c *limiter.Charge) {
-			share := 1 - float64(c.At%c.Limit.WindowMillis())/float64(c.Limit.WindowMillis())
+			share := 1 - float64(c.At%c.Limit.Window.Milliseconds())/float64(c.Limit.Window.Milliseconds())
 			if c.Previous > 0 && c.Allowed {
 				c.Remaining = max(0, c.Limit.Requests-c.Current-c.Cost-int64(share*float64(c.Previous)))
 			}
 		})},
-		{name: "windows turn one millisecond late", fails: "vectors", algorithm: limiter.FixedWindow, make: func(r *refstore.Store) limiter.Store {
-			r.Load = func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage {
-				u := c.Load(l, now-1)
-				u.At = now
-				return u
-			}
-			return r
-		}},
+		{name: "windows turn one millisecond late", fails: "vectors", algorithm: limiter.FixedWindow,
+			make: func(r *refstore.Store) limiter.Store {
+				r.Load = func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage {
+					u := c.Load(l, now-1)
+					u.At = now
+					return u
+				}
+				return r
+			}},
 		{name: "retry at the end of the window", fails: "retry after", make: mistold(func(c *limiter.Charge) {
 			if !c.Allowed {
-				c.RetryAfter = c.Limit.Window - time.Duration(c.At%c.Limit.WindowMillis())*time.Millisecond
+				c.RetryAfter = c.Limit.Window - time.Duration(c.At%c.Limit.Window.Milliseconds())*time.Millisecond
 			}
 		})},
-		{name: "retry one millisecond early", fails: "retry after", algorithm: limiter.TokenBucket, make: mistold(func(c *limiter.Charge) {
-			c.RetryAfter = max(0, c.RetryAfter-time.Millisecond)
-		})},
-		{name: "retry in whole seconds", fails: "retry after", algorithm: limiter.SlidingLog, make: mistold(func(c *limiter.Charge) {
-			if c.RetryAfter != limiter.Never {
-				c.RetryAfter = (c.RetryAfter + time.Second - 1).Truncate(time.Second)
-			}
-		})},
+		{name: "retry one millisecond early", fails: "retry after", algorithm: limiter.TokenBucket,
+			make: mistold(func(c *limiter.Charge) {
+				c.RetryAfter = max(0, c.RetryAfter-time.Millisecond)
+			})},
+		{name: "retry in whole seconds", fails: "retry after", algorithm: limiter.SlidingLog,
+			make: mistold(func(c *limiter.Charge) {
+				if c.RetryAfter != limiter.Never {
+					c.RetryAfter = (c.RetryAfter + time.Second - 1).Truncate(time.Second)
+				}
+			})},
 		{name: "reset at the end of the window", fails: "reset after", make: mistold(func(c *limiter.Charge) {
-			c.ResetAfter = min(c.ResetAfter, c.Limit.Window-time.Duration(c.At%c.Limit.WindowMillis())*time.Millisecond)
+			c.ResetAfter = min(c.ResetAfter, c.Limit.Window-time.Duration(c.At%c.Limit.Window.Milliseconds())*time.Millisecond)
 		})},
-		{name: "window numbers modulo 32", fails: "idle", make: misloaded(func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage {
-			number := now / l.WindowMillis()
-			c.Number = number - (number-c.Number)%32
-			return c.Load(l, now)
-		})},
-		{name: "a clock set back frees", fails: "clock goes back", make: misloaded(func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage {
-			if c.Number > now/l.WindowMillis() {
-				*c = refstore.Counter{}
-			}
-			return c.Load(l, now)
-		})},
-		{name: "a clock set back locks out until it has caught up", fails: "clock goes back", make: misloaded(func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage {
-			before := *c
-			defer func() { *c = before }()
-			return c.Load(l, now)
-		})},
-		{name: "a bucket does not refill until a clock set back has caught up", fails: "clock goes back", algorithm: limiter.TokenBucket, make: misloaded(func(c *refstore.Counter, l limiter.Limit, now int64) (u algorithm.Usage) {
-			u.LoadBucket(&l, now, c.At, c.Debt)
-			return u
-		})},
-		{name: "a log waits until a clock set back has caught up", fails: "clock goes back", algorithm: limiter.SlidingLog, make: misloaded(func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage {
-			before := slices.Clone(c.Log)
-			defer func() { c.Log = before }()
-			return c.Load(l, now)
-		})},
-		{name: "a jump forward frees", fails: "clock goes forward", algorithm: limiter.TokenBucket, make: misloaded(func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage {
-			if now-c.At > l.WindowMillis()/3 {
-				*c = refstore.Counter{}
-			}
-			return c.Load(l, now)
-		})},
-		{name: "what was counted ahead of the clock weighs less", fails: "clock goes forward and back", make: misloaded(func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage {
-			c.Number = min(c.Number, now/l.WindowMillis())
-			return c.Load(l, now)
-		})},
+		{name: "window numbers modulo 32", fails: "idle",
+			make: misloaded(func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage {
+				number := now / l.Window.Milliseconds()
+				c.Number = number - (number-c.Number)%32
+				return c.Load(l, now)
+			})},
+		{name: "a clock set back frees", fails: "clock goes back",
+			make: misloaded(func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage {
+				if c.Number > now/l.Window.Milliseconds() {
+					*c = refstore.Counter{}
+				}
+				return c.Load(l, now)
+			})},
+		{name: "a clock set back locks out until it has caught up", fails: "clock goes back",
+			make: misloaded(func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage {
+				before := *c
+				defer func() { *c = before }()
+				return c.Load(l, now)
+			})},
+		{name: "a bucket does not refill until a clock set back has caught up", fails: "clock goes back",
+			algorithm: limiter.TokenBucket, make: misloaded(func(c *refstore.Counter, l limiter.Limit,
+				now int64) (u algorithm.Usage) {
+				u.LoadBucket(&l, now, c.At, c.Debt)
+				return u
+			})},
+		{name: "a log waits until a clock set back has caught up", fails: "clock goes back", algorithm: limiter.SlidingLog,
+			make: misloaded(func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage {
+				before := slices.Clone(c.Log)
+				defer func() { c.Log = before }()
+				return c.Load(l, now)
+			})},
+		{name: "a jump forward frees", fails: "clock goes forward", algorithm: limiter.TokenBucket,
+			make: misloaded(func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage {
+				if now-c.At > l.Window.Milliseconds()/3 {
+					*c = refstore.Counter{}
+				}
+				return c.Load(l, now)
+			})},
+		{name: "what was counted ahead of the clock weighs less", fails: "clock goes forward and back",
+			make: misloaded(func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage {
+				c.Number = min(c.Number, now/l.Window.Milliseconds())
+				return c.Load(l, now)
+			})},
 	}
 }

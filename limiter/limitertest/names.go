@@ -30,7 +30,8 @@ func testHostileNames(s *subject) {
 	long := strings.Repeat("k", 299)
 	names := []string{
 		"", " ", "\n", "\r\n", "\x00", "\t", "a", "A", "a ", " a", "a\x00", "a\n",
-		"*", "?", "[a]", "{", "}", "{}", "{a}", "}a{", ":", "::", "a:", ":a", "a:b", "a/b", "a|b", "a,b", "#", "#a", "%", "%3A", "%25", "%41",
+		"*", "?", "[a]", "{", "}", "{}", "{a}", "}a{", ":", "::", "a:", ":a", "a:b", "a/b", "a|b", "a,b", "#", "#a", "%",
+		"%3A", "%25", "%41",
 		`"`, `\`, `a\:b`, "a;b", "$0", "' OR ''='", "é", "e\u0301", "\ufffd", "\xff", "\xfe", "\xff\xfe", "a\xffb", "\u2028",
 		long + "1", long + "2", long, strings.Repeat("é", 150), strings.Repeat("\xff", 300),
 	}
@@ -47,8 +48,10 @@ func testHostileNames(s *subject) {
 	// The same bytes, parted at another place.
 	var parted []limiter.Charge
 	for _, pair := range [][2]string{
-		{"", "a:b:c"}, {"a", "b:c"}, {"a:b", "c"}, {"a:b:c", ""}, {"a:", "b:c"}, {"a", ":b:c"}, {"abc", ""}, {"ab", "c"}, {"", "abc"},
-		{"a}", "{b"}, {"a", "}{b"}, {"a}{", "b"}, {"{a}", "b"}, {"{a", "}b"}, {"a\x00", "b"}, {"a", "\x00b"}, {long, "k"}, {long + "k", ""},
+		{"", "a:b:c"}, {"a", "b:c"}, {"a:b", "c"}, {"a:b:c", ""}, {"a:", "b:c"}, {"a", ":b:c"}, {"abc", ""}, {"ab", "c"},
+		{"", "abc"},
+		{"a}", "{b"}, {"a", "}{b"}, {"a}{", "b"}, {"{a}", "b"}, {"{a", "}b"}, {"a\x00", "b"}, {"a", "\x00b"}, {long, "k"},
+		{long + "k", ""},
 	} {
 		c := s.charge(pair[1], 1000, 0)
 		c.Scope = pair[0]

@@ -96,7 +96,8 @@ func testManyCallersAtATurn(s *subject) {
 		s.align(window)
 		s.Advance(windows * window)
 		if got := s.rush(2, func(int) []limiter.Charge { return []limiter.Charge{key} }); got != 40 {
-			s.Errorf("%d windows later, %d callers with %d tries were let in %d times, want 40", windows, callers, callers*2, got)
+			s.Errorf("%d windows later, %d callers with %d tries were let in %d times, want 40", windows, callers, callers*2,
+				got)
 		}
 		s.wantHeld(40, key)
 	}

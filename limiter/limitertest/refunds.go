@@ -106,7 +106,8 @@ func testReset(s *subject) {
 	otherWindow.Limit.Window -= time.Hour
 	others := []limiter.Charge{
 		otherScope, otherWindow,
-		s.charge("a:b", 5, 5), s.charge("ab", 5, 5), s.charge("", 5, 5), s.charge("*", 5, 5), s.charge("a*", 5, 5), s.charge("?", 5, 5),
+		s.charge("a:b", 5, 5), s.charge("ab", 5, 5), s.charge("", 5, 5), s.charge("*", 5, 5), s.charge("a*", 5, 5),
+		s.charge("?", 5, 5),
 	}
 	s.pass(key)
 	s.pass(others...)

@@ -84,7 +84,8 @@ func (st *stream) charge() limiter.Charge {
 		Key:   pick(st.random, "a", "a", "b"),
 		Limit: limit,
 		Cost:  pick(st.random, 0, 1, 1, 1, 1, 2, 3, whole/2, whole, whole+1, math.MaxInt64),
-		Mode:  pick(st.random, limiter.Enforce, limiter.Enforce, limiter.Enforce, limiter.Shadow, limiter.Peek, limiter.Force),
+		Mode: pick(st.random, limiter.Enforce, limiter.Enforce, limiter.Enforce, limiter.Shadow, limiter.Peek,
+			limiter.Force),
 	}
 	if c.Mode == limiter.Force {
 		c.Cost = min(c.Cost, 2*whole)
@@ -95,7 +96,8 @@ func (st *stream) charge() limiter.Charge {
 // refund hands back some of what was spent, or more, now and then without its State.
 func (st *stream) refund() limiter.Charge {
 	c := st.spent[st.random.IntN(len(st.spent))]
-	c.Mode, c.Cost, c.Decision = pick(st.random, limiter.Enforce, limiter.Shadow, limiter.Force), -1-st.random.Int64N(c.Cost+2), limiter.Decision{}
+	c.Mode, c.Cost, c.Decision = pick(st.random, limiter.Enforce, limiter.Shadow, limiter.Force),
+		-1-st.random.Int64N(c.Cost+2), limiter.Decision{}
 	if st.random.IntN(4) == 0 {
 		c.State = limiter.State{}
 	}

@@ -72,7 +72,8 @@ func runVector(s *subject, v vector) {
 		charge := limiter.Charge{Scope: "vectors", Key: v.Name, Limit: limit, Cost: step.Cost}
 		answers, _ := s.take(charge)
 		if got, want := answers[0].Decision, step.decision(); got != want && !s.repeated {
-			s.Errorf("%s, step %d, %d units of %v at %d ms:\n got %+v\nwant %+v", v.Name, i, step.Cost, limit, step.At, got, want)
+			s.Errorf("%s, step %d, %d units of %v at %d ms:\n got %+v\nwant %+v", v.Name, i, step.Cost, limit, step.At, got,
+				want)
 		}
 	}
 }

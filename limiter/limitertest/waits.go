@@ -8,7 +8,8 @@ import (
 )
 
 func testClock(s *subject) {
-	for _, step := range []time.Duration{0, time.Millisecond, 999 * time.Millisecond, time.Minute, 36 * time.Hour, 400 * 24 * time.Hour} {
+	for _, step := range []time.Duration{0, time.Millisecond, 999 * time.Millisecond, time.Minute, 36 * time.Hour,
+		400 * 24 * time.Hour} {
 		before := s.now()
 		s.Advance(step)
 		if got, want := s.now()-before, step.Milliseconds(); got != want {
@@ -36,7 +37,8 @@ func (s *subject) exactly(charges ...limiter.Charge) {
 }
 
 func testRetryAfter(s *subject) {
-	for _, limit := range []limiter.Limit{s.per(10, 10*time.Second), s.per(10, 7*time.Millisecond), s.per(3, 24*time.Hour), s.per(1, time.Second)} {
+	for _, limit := range []limiter.Limit{s.per(10, 10*time.Second), s.per(10, 7*time.Millisecond),
+		s.per(3, 24*time.Hour), s.per(1, time.Second)} {
 		for _, position := range []time.Duration{0, limit.Window / 3, limit.Window - time.Millisecond} {
 			for n := int64(1); n <= limit.Requests; n += 3 {
 				key := limiter.Charge{Scope: "scope", Key: fmt.Sprint(position, n), Limit: limit, Cost: n}
@@ -59,7 +61,8 @@ func testRetryAfter(s *subject) {
 }
 
 func testResetAfter(s *subject) {
-	for _, limit := range []limiter.Limit{s.per(10, 10*time.Second), s.per(3, 24*time.Hour), s.per(1, time.Millisecond), s.per(1000, time.Second)} {
+	for _, limit := range []limiter.Limit{s.per(10, 10*time.Second), s.per(3, 24*time.Hour), s.per(1, time.Millisecond),
+		s.per(1000, time.Second)} {
 		for _, position := range []time.Duration{0, limit.Window / 3, limit.Window - time.Millisecond} {
 			key := limiter.Charge{Scope: "scope", Key: fmt.Sprint(limit, position), Limit: limit}
 			s.align(limit.Window)
@@ -106,7 +109,8 @@ func testIdle(s *subject) {
 func testExtremes(s *subject) {
 	const year = 366 * 24 * time.Hour
 	limits := []limiter.Limit{
-		s.per(s.most(year), year), s.per(1, year), s.per(s.most(time.Millisecond), time.Millisecond), s.per(1, time.Millisecond),
+		s.per(s.most(year), year), s.per(1, year), s.per(s.most(time.Millisecond), time.Millisecond),
+		s.per(1, time.Millisecond),
 		s.per(s.most(time.Hour), time.Hour), s.per(99_991, 86_399_999*time.Millisecond),
 	}
 	if s.algorithm == limiter.TokenBucket {

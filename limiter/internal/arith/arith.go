@@ -26,8 +26,8 @@ func CeilDiv(a, b int64) int64 {
 	return (a-1)/b + 1
 }
 
-// Millis returns ms milliseconds as a Duration. What does not fit becomes the longest Duration of whole milliseconds,
-// which is below [math.MaxInt64]. ms may be negative.
+// Millis returns ms milliseconds as a Duration, or the longest Duration of whole milliseconds, which is below
+// [math.MaxInt64], if that is less. ms may be negative.
 func Millis(ms int64) time.Duration {
 	const most = int64(1<<63-1) / int64(time.Millisecond)
 	return time.Duration(min(ms, most)) * time.Millisecond

@@ -1,5 +1,5 @@
-// Package window is the arithmetic of the SlidingWindow and the FixedWindow. Package algorithm judges batches with it;
-// a store in memory may decide a single charge with it directly.
+// Package window is the arithmetic of SlidingWindow and FixedWindow. Package algorithm judges batches with it; memstore
+// decides single charges with it directly.
 package window
 
 import (
@@ -16,29 +16,28 @@ type Counts struct {
 	Length            int64 // of a window, in milliseconds
 }
 
-// Spend decides a charge that is a batch of its own, has a Cost above 0 and the Mode Enforce, and spends it if it
-// fits. It fills in the charge but for At, which the caller sets, as [algorithm.Usage.Judge] does, in 6 ns instead
-// of 14.
+// Spend decides a charge that is a batch of its own, has a Cost above 0 and the Mode Enforce, spends it if it fits, and
+// reports whether it does. It fills in the charge as [algorithm.Usage.Judge] does, but for At, which the caller sets.
 //
 // [algorithm.Usage.Judge]: https://pkg.go.dev/github.com/httplimit/httplimit/limiter/algorithm#Usage.Judge
 func (w *Counts) Spend(c *limiter.Charge) (fits bool) {
-	room := w.Room(c.Limit.Requests)
-	fits = c.Cost <= room
+	remaining := w.Remaining(c.Limit.Requests)
+	fits = c.Cost <= remaining
 	c.Current, c.Previous = w.Current, w.Previous
 	c.Allowed, c.Cached, c.RetryAfter = fits, false, 0
 	if fits {
 		w.Current += c.Cost
-		room -= c.Cost
+		remaining -= c.Cost
 	} else {
 		c.RetryAfter = w.RetryAfter(&c.Limit, c.Cost)
 	}
-	c.Remaining = max(0, room)
+	c.Remaining = max(0, remaining)
 	c.ResetAfter = w.ResetAfter(&c.Limit)
 	return fits
 }
 
-// Room returns how many units fit under a limit of that many requests; negative above the limit.
-func (w *Counts) Room(requests int64) int64 {
+// Remaining returns how many units fit under a limit of that many requests. It is negative above the limit.
+func (w *Counts) Remaining(requests int64) int64 {
 	return requests - w.Current - w.weighted()
 }
 
@@ -52,7 +51,7 @@ func (w *Counts) weighted() int64 {
 	return arith.MulDiv(w.Previous, w.Left, w.Length)
 }
 
-// RetryAfter returns the wait of a cost that does not fit.
+// RetryAfter returns how long a cost has to wait that does not fit.
 func (w *Counts) RetryAfter(l *limiter.Limit, cost int64) time.Duration {
 	if cost > l.Requests {
 		return limiter.Never
@@ -60,12 +59,12 @@ func (w *Counts) RetryAfter(l *limiter.Limit, cost int64) time.Duration {
 	if l.Algorithm == limiter.FixedWindow {
 		return arith.Millis(w.Left)
 	}
-	// Solve the condition for the first moment at which it holds, without other traffic.
+	// The condition of weighted, solved for the first moment at which it holds without other traffic.
 	if free := l.Requests - w.Current - cost; free >= 0 {
-		// In this window, as the previous one leaves: p x (W-e') <= free x W + W-1.
+		// In this window, while the weight of the previous one falls: p x (W-e') <= free x W + W-1.
 		return arith.Millis(w.Left - arith.MulAddDiv(free, w.Length, w.Length-1, w.Previous))
 	}
-	// After the window boundary, as the current one leaves: c x (W-e') <= (L-n) x W + W-1.
+	// After the window boundary, while the weight of the current one falls: c x (W-e') <= (L-n) x W + W-1.
 	return arith.Millis(w.Left + w.Length - arith.MulAddDiv(l.Requests-cost, w.Length, w.Length-1, w.Current))
 }
 
