@@ -7,7 +7,7 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-func testRefusal(s *subject) {
+func testRefusal(s *storeTest) {
 	key := s.charge("key", 5, 0)
 	s.pass(cost(3, key))
 	for range 10 {
@@ -21,7 +21,7 @@ func testRefusal(s *subject) {
 	s.refuse(cost(1, key))
 }
 
-func testNoCharges(s *subject) {
+func testNoCharges(s *storeTest) {
 	for _, charges := range [][]limiter.Charge{nil, {}} {
 		if taken, err := s.Store.Take(s.Context(), charges); !taken || err != nil {
 			s.Errorf("Take of no charges: %t, %v, want true, nil", taken, err)
@@ -32,7 +32,7 @@ func testNoCharges(s *subject) {
 	}
 }
 
-func testTwoLimits(s *subject) {
+func testTwoLimits(s *storeTest) {
 	long, short := s.charge("key", 10, 1), s.charge("key", 3, 1)
 	short.Limit.Window -= 24 * time.Hour
 	for range 3 {
@@ -45,7 +45,7 @@ func testTwoLimits(s *subject) {
 	s.pass(cost(7, long))
 }
 
-func testTwoKeys(s *subject) {
+func testTwoKeys(s *storeTest) {
 	account, address := s.charge("account", 5, 1), s.charge("address", 2, 1)
 	s.pass(account, address)
 	s.pass(address, account)
@@ -58,7 +58,7 @@ func testTwoKeys(s *subject) {
 	s.wantLeft(5, s.charge("another account", 5, 1))
 }
 
-func testOneCounterTwice(s *subject) {
+func testOneCounterTwice(s *storeTest) {
 	key := s.charge("key", 5, 0)
 	answers := s.pass(cost(2, key), cost(2, key))
 	if first, second := answers[0].Remaining, answers[1].Remaining; first != 3 || second != 1 {
@@ -74,7 +74,7 @@ func testOneCounterTwice(s *subject) {
 	s.wantLeft(0, other)
 }
 
-func testOrder(s *subject) {
+func testOrder(s *storeTest) {
 	key, other := s.charge("key", 5, 0), s.charge("other", 5, 0)
 	answers := s.refuse(cost(3, key), cost(3, key), cost(2, key), cost(1, key), cost(4, other))
 	for i, want := range []bool{true, false, true, false, true} {
@@ -87,7 +87,7 @@ func testOrder(s *subject) {
 	s.pass(cost(1, key), cost(4, key))
 }
 
-func testRefusedInBatch(s *subject) {
+func testRefusedInBatch(s *storeTest) {
 	key := s.charge("key", 10, 0)
 	if answers := s.refuse(cost(6, key), cost(6, key)); answers[1].RetryAfter != limiter.Never {
 		s.Errorf("12 of 10 units in one batch: retry after %v, want never", answers[1].RetryAfter)
@@ -101,7 +101,7 @@ func testRefusedInBatch(s *subject) {
 	s.pass(cost(2, b))
 }
 
-func testLargeBatch(s *subject) {
+func testLargeBatch(s *storeTest) {
 	const size = 150
 	var charges []limiter.Charge
 	for i := range size {
@@ -123,7 +123,7 @@ func testLargeBatch(s *subject) {
 	s.wantLeft(0, one)
 }
 
-func testCostZero(s *subject) {
+func testCostZero(s *storeTest) {
 	key := s.charge("key", 5, 0)
 	for range 3 {
 		s.pass(key)

@@ -10,7 +10,7 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-func testEndedContext(s *subject) {
+func testEndedContext(s *storeTest) {
 	canceled, cancel := context.WithCancel(s.Context())
 	cancel()
 	late, cancel := context.WithDeadline(s.Context(), time.Now().Add(-time.Hour))
@@ -32,12 +32,12 @@ func testEndedContext(s *subject) {
 	s.pass(cost(4, key))
 }
 
-// borrowed is a string over memory that its owner will use for something else.
-func borrowed(memory []byte) string { return unsafe.String(unsafe.SliceData(memory), len(memory)) }
+// aliasing returns a string over memory whose owner will use it for something else.
+func aliasing(memory []byte) string { return unsafe.String(unsafe.SliceData(memory), len(memory)) }
 
-func testChargesUsedAgain(s *subject) {
+func testChargesUsedAgain(s *storeTest) {
 	memory := []byte("login" + "alice")
-	charges := []limiter.Charge{{Scope: borrowed(memory[:5]), Key: borrowed(memory[5:]), Limit: s.per(5, still), Cost: 5}}
+	charges := []limiter.Charge{{Scope: aliasing(memory[:5]), Key: aliasing(memory[5:]), Limit: s.per(5, still), Cost: 5}}
 	take := func(want bool) {
 		s.Helper()
 		if taken, err := s.Store.Take(s.Context(), charges); taken != want || err != nil {
@@ -70,13 +70,13 @@ func testChargesUsedAgain(s *subject) {
 	}
 }
 
-func testAbandonedCalls(s *subject) {
+func testAbandonedCalls(s *storeTest) {
 	var calls atomic.Int64
 	together(func(caller int) {
 		for range 8 {
 			ctx, cancel := context.WithCancel(s.Context())
 			memory := []byte("alice")
-			charges := []limiter.Charge{{Scope: "scope", Key: borrowed(memory), Limit: s.per(1000, still), Cost: 1}}
+			charges := []limiter.Charge{{Scope: "scope", Key: aliasing(memory), Limit: s.per(1000, still), Cost: 1}}
 			calls.Add(1)
 			go cancel() // at some moment of the call
 			_, err := s.Store.Take(ctx, charges)
@@ -96,7 +96,7 @@ func testAbandonedCalls(s *subject) {
 	s.wantHeld(0, other)
 }
 
-func testUnsupported(s *subject) {
+func testUnsupported(s *storeTest) {
 	key := s.charge("key", 5, 1)
 	checker, checks := s.Store.(limiter.Checker)
 	for _, algorithm := range everyAlgorithm() {

@@ -17,7 +17,7 @@ func clockSteps(window time.Duration) []time.Duration {
 
 // eachStep calls step for windows, steps of the clock, and places in the window from which it is set, each with a
 // key of its own with a limit of 10 units.
-func (s *subject) eachStep(step func(key limiter.Charge, size time.Duration)) {
+func (s *storeTest) eachStep(step func(key limiter.Charge, size time.Duration)) {
 	s.Helper()
 	for _, window := range []time.Duration{time.Second, time.Hour} {
 		for _, size := range clockSteps(window) {
@@ -31,11 +31,11 @@ func (s *subject) eachStep(step func(key limiter.Charge, size time.Duration)) {
 	}
 }
 
-func testClockBack(s *subject) {
+func testClockBack(s *storeTest) {
 	s.eachStep(func(key limiter.Charge, size time.Duration) {
 		s.pass(cost(10, key))
 		s.Advance(-size)
-		s.wantBriefly(key)
+		s.wantBriefRefusal(key)
 	})
 	s.eachStep(func(key limiter.Charge, size time.Duration) {
 		key.Key += ", not at its limit"
@@ -51,18 +51,18 @@ func testClockBack(s *subject) {
 	})
 }
 
-func testClockForward(s *subject) {
+func testClockForward(s *storeTest) {
 	s.eachStep(func(key limiter.Charge, size time.Duration) {
 		s.pass(cost(10, key))
 		s.Advance(size)
 		s.take(key)
-		s.wantMoment(key)
+		s.wantAsOracle(key)
 		s.Advance(2 * key.Limit.Window)
 		s.wantLeft(10, key)
 	})
 }
 
-func testClockForwardAndBack(s *subject) {
+func testClockForwardAndBack(s *storeTest) {
 	s.eachStep(func(key limiter.Charge, size time.Duration) {
 		s.pass(cost(5, key))
 		s.Advance(size)
@@ -70,13 +70,13 @@ func testClockForwardAndBack(s *subject) {
 		s.pass(cost(left, key))
 		s.refuse(key)
 		s.Advance(-size)
-		s.wantBriefly(key)
+		s.wantBriefRefusal(key)
 	})
 }
 
-// wantBriefly expects a key at its limit to be refused after the clock was set, but not for long, and exactly as
-// long as it is told. What the store makes of its counts is its own affair, so the oracle is not asked.
-func (s *subject) wantBriefly(key limiter.Charge) {
+// wantBriefRefusal expects a key at its limit to be refused after the clock was set, but not for long, and exactly as
+// long as its RetryAfter. The oracle is not asked: the contract leaves open how the store moves its counts.
+func (s *storeTest) wantBriefRefusal(key limiter.Charge) {
 	s.Helper()
 	got := s.ask(key)
 	if got.Allowed {
@@ -93,17 +93,17 @@ func (s *subject) wantBriefly(key limiter.Charge) {
 	}
 	s.Advance(got.RetryAfter - time.Millisecond)
 	if early := s.ask(key); early.Allowed {
-		s.Errorf("clock set by %s: let in 1 ms before the %v it was told\n%v", key.Key, got.RetryAfter, describe(&early))
+		s.Errorf("clock set by %s: let in 1 ms before its RetryAfter of %v\n%v", key.Key, got.RetryAfter, describe(&early))
 		return
 	}
 	s.Advance(time.Millisecond)
 	if then := s.ask(key); !then.Allowed {
-		s.Errorf("clock set by %s: still refused after the %v it was told\n%v", key.Key, got.RetryAfter, describe(&then))
+		s.Errorf("clock set by %s: still refused after its RetryAfter of %v\n%v", key.Key, got.RetryAfter, describe(&then))
 	}
 }
 
-// ask puts one charge to the store alone.
-func (s *subject) ask(c limiter.Charge) limiter.Charge {
+// ask passes one charge to the store, and not to the oracle.
+func (s *storeTest) ask(c limiter.Charge) limiter.Charge {
 	s.Helper()
 	charges := []limiter.Charge{c}
 	if _, err := s.Store.Take(s.Context(), charges); err != nil {

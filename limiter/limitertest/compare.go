@@ -8,14 +8,14 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-// answer is what Take makes of a batch.
+// answer is a batch after Take.
 type answer struct {
 	charges []limiter.Charge
 	taken   bool
 }
 
-// compare fails the case if the store's answer is not the oracle's.
-func (s *subject) compare(asked []limiter.Charge, got, want answer) {
+// compare fails the case if the answer of the store is not that of the oracle.
+func (s *storeTest) compare(asked []limiter.Charge, got, want answer) {
 	s.Helper()
 	if got.taken != want.taken {
 		s.Fatalf("taken is %t, want %t:\n got %v\nwant %v", got.taken, want.taken, batch(got.charges), batch(want.charges))
@@ -28,7 +28,7 @@ func (s *subject) compare(asked []limiter.Charge, got, want answer) {
 				describe(&asked[i]))
 		}
 	}
-	if s.repeated = s.fromMemory(got, want); s.repeated {
+	if s.repeated = s.mayBeCached(got, want); s.repeated {
 		return
 	}
 	for i := range asked {
@@ -36,7 +36,7 @@ func (s *subject) compare(asked []limiter.Charge, got, want answer) {
 			s.Fatalf("charge %d of\n%v\n got %v\nwant %v", i, batch(asked), describe(g), describe(w))
 		}
 	}
-	s.remember(got)
+	s.noteRefusals(got)
 }
 
 // batch prints charges, one a line.
@@ -54,7 +54,8 @@ func (b batch) String() string {
 }
 
 func describe(c *limiter.Charge) string {
-	return fmt.Sprintf("{%s %d of %v on %.40q/%.40q; at %d current %d previous %d; allowed %t remaining %d retry %s reset %s}",
+	return fmt.Sprintf("{%s %d of %v on %.40q/%.40q; at %d current %d previous %d; "+
+		"allowed %t remaining %d retry %s reset %s}",
 		modeName(c.Mode), c.Cost, c.Limit, c.Scope, c.Key, c.At, c.Current, c.Previous,
 		c.Allowed, c.Remaining, wait(c.RetryAfter), wait(c.ResetAfter))
 }
@@ -71,9 +72,9 @@ func modeName(m limiter.Mode) string {
 	case limiter.Enforce:
 		return "enforce"
 	case limiter.Shadow:
-		return "observe"
+		return "shadow"
 	case limiter.Peek:
-		return "look"
+		return "peek"
 	case limiter.Force:
 		return "force"
 	}

@@ -10,34 +10,33 @@ import (
 
 // Harness is a store under test, and what the suite has to know of it.
 type Harness struct {
-	// Store is the store under test. It must hold nothing yet. If it gives up after a time, let that be long
-	// enough for 64 callers under the race detector: an error fails the case.
+	// Store is the store under test, without any counters. If it has a time-out, choose one that is long enough for
+	// 64 callers under the race detector: an error fails the case.
 	Store limiter.Store
 
-	// Advance moves the clock by which Store decides, and with it the clocks of whatever makes counters expire
-	// and of whatever answers in their place; a cache of refusals on another clock has to be switched off.
-	// A clock that can be moved must not move by itself. Advance is called by one goroutine at a time, and not
-	// during a call of Store.
+	// Advance moves the clock by which Store decides, and with it the clock by which counters expire and that of a
+	// cache of refusals; switch a cache off that is on another clock. Between calls of Advance the clock stands still.
+	// Advance is called by one goroutine at a time, and not during a call of Store.
 	//
-	// A negative duration sets the clock back. Where the clock of the store never goes back, as a monotonic one
-	// does not, nothing must happen: neither then nor later, when time goes on from where it stands.
+	// A negative duration sets the clock back. If the clock of Store is monotonic, Advance ignores negative
+	// durations.
 	//
-	// nil is for stores on a clock that nobody can move, such as a real server's. The cases that need to move
-	// time are skipped, and the others allow for a clock that goes on while they run.
+	// nil is for stores whose clock a test cannot move, such as that of a real server. The cases that need to move
+	// time are skipped, and the others allow for a clock that moves while they run.
 	Advance func(time.Duration)
 
-	// Algorithms are those that Store runs; nil means all. Of the others it must say that they are unsupported.
+	// Algorithms are those that Store runs; nil means all. For the others it must return [limiter.ErrUnsupported].
 	Algorithms []limiter.Algorithm
 }
 
-// Run tests a store. It calls new for every case and algorithm, from the goroutine of the test that it is passed,
-// so that a harness can register its cleanup there; new calls t.Fatal if it cannot make a store.
+// Run tests a store. It calls new for every case and algorithm, in the goroutine of the test that it passes to new,
+// which may register its cleanup there, and may call t.Fatal if it cannot make a store.
 //
-// Each case is a subtest of its own, named after its subject, with one subtest for each algorithm:
+// Each case is a subtest, with one subtest for each algorithm:
 //
 //	go test -run 'TestStore/refund.*/sliding-log'
 //
-// A case that fails says why it exists.
+// A case that fails logs why it exists.
 func Run(t *testing.T, new func(t *testing.T) Harness) {
 	h := new(t)
 	for _, c := range suite() {
@@ -52,7 +51,7 @@ func Run(t *testing.T, new func(t *testing.T) Harness) {
 							t.Logf("Why this case exists: %s", c.why)
 						}
 					})
-					c.run(newSubject(t, new(t), algorithm))
+					c.run(newStoreTest(t, new(t), algorithm))
 				})
 			}
 		})

@@ -27,7 +27,7 @@ func TestMonotonicClock(t *testing.T) {
 	})
 }
 
-// A clock that nobody can move goes on while the cases run.
+// A clock that the tests cannot move goes on while the cases run.
 func TestRealClock(t *testing.T) {
 	Run(t, func(*testing.T) Harness {
 		r, _ := newReference()
@@ -65,13 +65,13 @@ func (s windowsOnly) Take(ctx context.Context, charges []limiter.Charge) (bool, 
 	return s.Store.Take(ctx, charges)
 }
 
-// A store may remember its refusals.
-func TestRemembersRefusals(t *testing.T) {
+// A store may cache its refusals.
+func TestCachedRefusals(t *testing.T) {
 	Run(t, func(*testing.T) Harness {
 		r, advance := newReference()
 		start := r.Clock()
 		return Harness{
-			Store: &remembering{Store: r, denied: storekit.NewDenyCache(0), now: func() time.Duration {
+			Store: &caching{Store: r, denied: storekit.NewDenyCache(0), now: func() time.Duration {
 				return time.Duration(r.Clock()-start) * time.Millisecond
 			}},
 			Advance: func(d time.Duration) { advance(max(0, d)) }, // a deny cache runs on a clock that never goes back
@@ -79,13 +79,13 @@ func TestRemembersRefusals(t *testing.T) {
 	})
 }
 
-type remembering struct {
+type caching struct {
 	limiter.Store
 	denied *storekit.DenyCache
 	now    func() time.Duration
 }
 
-func (s *remembering) Take(ctx context.Context, charges []limiter.Charge) (bool, error) {
+func (s *caching) Take(ctx context.Context, charges []limiter.Charge) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
@@ -102,7 +102,7 @@ func (s *remembering) Take(ctx context.Context, charges []limiter.Charge) (bool,
 	return taken, nil
 }
 
-func (s *remembering) Reset(ctx context.Context, charges []limiter.Charge) error {
+func (s *caching) Reset(ctx context.Context, charges []limiter.Charge) error {
 	err := s.Store.Reset(ctx, charges)
 	for i := range charges {
 		s.denied.Drop(&charges[i], s.now())

@@ -6,15 +6,15 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-func testObserve(s *subject) {
-	enforced, trial := s.charge("enforced", 3, 1), as(limiter.Shadow, s.charge("trial", 1, 1))
-	s.pass(enforced, trial)
-	if answers := s.pass(trial, enforced); answers[0].Allowed || answers[0].RetryAfter == 0 {
-		s.Errorf("second of 1 unit observed: allowed %t, retry after %v, want false and a time", answers[0].Allowed,
+func testShadow(s *storeTest) {
+	enforced, shadow := s.charge("enforced", 3, 1), as(limiter.Shadow, s.charge("shadow", 1, 1))
+	s.pass(enforced, shadow)
+	if answers := s.pass(shadow, enforced); answers[0].Allowed || answers[0].RetryAfter == 0 {
+		s.Errorf("second unit of 1 in shadow: allowed %t, retry after %v, want false and a time", answers[0].Allowed,
 			answers[0].RetryAfter)
 	}
 	s.wantLeft(1, enforced)
-	s.wantLeft(0, trial)
+	s.wantLeft(0, shadow)
 
 	// What would fit is not spent either if the batch is refused.
 	fresh := as(limiter.Shadow, s.charge("fresh", 1, 1))
@@ -30,35 +30,35 @@ func testObserve(s *subject) {
 	s.wantLeft(0, fresh)
 }
 
-func testLook(s *subject) {
+func testPeek(s *storeTest) {
 	key := s.charge("key", 5, 0)
-	look := as(limiter.Peek, key)
+	peek := as(limiter.Peek, key)
 	for range 3 {
-		s.pass(cost(5, look))
+		s.pass(cost(5, peek))
 	}
 	s.wantLeft(5, key)
-	s.pass(cost(3, key), cost(2, look))
+	s.pass(cost(3, key), cost(2, peek))
 
 	for _, n := range []int64{0, 1, 2, 3, 5, 6} {
-		seen := s.pass(cost(n, look))[0]
+		seen := s.pass(cost(n, peek))[0]
 		got, taken := s.take(cost(n, key))
 		if seen.Allowed != taken || (seen.RetryAfter == limiter.Never) != (got[0].RetryAfter == limiter.Never) {
-			s.Errorf("a look at %d units tells\n%v\nand the charge gets\n%v", n, describe(&seen), describe(&got[0]))
+			s.Errorf("Peek of %d units returns\n%v\nand the charge gets\n%v", n, describe(&seen), describe(&got[0]))
 		}
 		if taken && n > 0 {
 			s.pass(cost(-n, key))
 		}
 	}
 
-	// A look sees what its batch has spent before it, and refuses nothing.
-	answers := s.pass(cost(2, key), cost(1, look))
+	// Peek sees what its batch has spent before it, and refuses nothing.
+	answers := s.pass(cost(2, key), cost(1, peek))
 	if answers[1].Allowed {
-		s.Errorf("a look at 1 unit after 5 of 5: allowed, want not")
+		s.Errorf("Peek of 1 unit after 5 of 5: allowed, want not")
 	}
-	s.refuse(cost(1, key), cost(0, look))
+	s.refuse(cost(1, key), cost(0, peek))
 }
 
-func testForce(s *subject) {
+func testForce(s *storeTest) {
 	key, force := s.charge("key", 5, 1), as(limiter.Force, s.charge("key", 5, 1))
 	s.pass(cost(3, force))
 	s.wantLeft(2, key)
@@ -80,20 +80,20 @@ func testForce(s *subject) {
 	s.wantLeft(5, other)
 }
 
-func testSaturation(s *subject) {
+func testSaturation(s *storeTest) {
 	key := s.charge("key", 10, 1)
 	key.Limit.Window = s.wideWindow()
 	for range 3 {
 		if answers := s.pass(as(limiter.Peek, cost(0, key)),
 			as(limiter.Force, cost(math.MaxInt64, key))); answers[1].Remaining != 0 {
-			s.Errorf("all there is forced onto a limit of 10 leaves %d units, want 0", answers[1].Remaining)
+			s.Errorf("MaxInt64 units forced onto a limit of 10 leave %d units, want 0", answers[1].Remaining)
 		}
 		if s.algorithm == limiter.TokenBucket {
 			break // its debt ends at 2^53, not at a count
 		}
 	}
 	if got := s.pass(as(limiter.Peek, cost(0, key)))[0]; got.Current+got.Previous < limiter.MaxCount-1 {
-		s.Errorf("all there is forced onto a limit of 10 counts as %d units, want %d", got.Current, limiter.MaxCount)
+		s.Errorf("MaxInt64 units forced onto a limit of 10 count as %d units, want %d", got.Current, limiter.MaxCount)
 	}
 	s.refuse(key)
 	s.wantLeft(10, s.charge("another", 10, 1))
@@ -101,7 +101,7 @@ func testSaturation(s *subject) {
 	s.pass(cost(10, key))
 }
 
-func testMixedModes(s *subject) {
+func testMixedModes(s *storeTest) {
 	key, other := s.charge("key", 10, 0), s.charge("other", 10, 0)
 	s.pass(
 		cost(4, key),
@@ -128,7 +128,7 @@ func testMixedModes(s *subject) {
 	s.wantLeft(9, other)
 }
 
-func testCostAboveCapacity(s *subject) {
+func testCostAboveCapacity(s *storeTest) {
 	key, other := s.charge("key", 5, 0), s.charge("other", 5, 0)
 	for _, n := range []int64{6, 1 << 24, 1 << 31, 1 << 53, math.MaxInt64} {
 		if answers := s.refuse(cost(1, other), cost(n, key)); answers[1].RetryAfter != limiter.Never {

@@ -19,15 +19,15 @@ func batchMutants() []mutant {
 				}
 				return taken, err
 			})},
-		{name: "remembers refusals without their cost", fails: "refusal spends nothing",
-			make: remembersRefusals(func(c *limiter.Charge) refusal {
-				return refusal{counter: counterOf(c)}
+		{name: "caches refusals without their cost", fails: "refusal spends nothing",
+			make: cachesRefusals(func(c *limiter.Charge) refusalID {
+				return refusalID{counter: counterOf(c)}
 			})},
-		{name: "tells less of a charge that it has refused before", fails: "refusal spends nothing",
+		{name: "reports less for a charge that it has refused before", fails: "refusal spends nothing",
 			make: func(r *refstore.Store) limiter.Store {
-				refused := map[refusal]bool{}
-				return mistold(func(c *limiter.Charge) {
-					if id := refusalOf(c); refused[id] {
+				refused := map[refusalID]bool{}
+				return misreported(func(c *limiter.Charge) {
+					if id := refusalIDOf(c); refused[id] {
 						c.Remaining = 0
 					} else {
 						refused[id] = !c.Allowed
@@ -44,7 +44,7 @@ func batchMutants() []mutant {
 		{name: "charges are taken one by one", fails: "two limits of one key", make: mistaken(oneByOne)},
 		{name: "charges are taken one by one, two keys", fails: "two keys", make: mistaken(oneByOne)},
 		{name: "charges are taken one by one, callers", fails: "many callers of two keys", make: mistaken(oneByOne)},
-		{name: "charges are judged apart, then spent", fails: "one counter twice", make: mistaken(judgedApart)},
+		{name: "charges are judged one by one, then spent", fails: "one counter twice", make: mistaken(judgedOneByOne)},
 		{name: "judges no further than the first refusal", fails: "order of a batch",
 			make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
 				taken, err := r.Take(ctx, charges)
@@ -57,7 +57,7 @@ func batchMutants() []mutant {
 				}
 				return taken, err
 			})},
-		{name: "remembers refusals of batches", fails: "refused in a batch", make: remembersRefusals(refusalOf)},
+		{name: "caches refusals of batches", fails: "refused in a batch", make: cachesRefusals(refusalIDOf)},
 		{name: "takes no more than 128 charges", fails: "large batch",
 			make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
 				return r.Take(ctx, charges[:min(len(charges), 128)])
@@ -76,7 +76,7 @@ func batchMutants() []mutant {
 				c.Cost = 1
 			}
 		})},
-		{name: "never is a window", fails: "cost above capacity", make: mistold(func(c *limiter.Charge) {
+		{name: "never is a window", fails: "cost above capacity", make: misreported(func(c *limiter.Charge) {
 			c.RetryAfter = min(c.RetryAfter, c.Limit.Window)
 		})},
 		{name: "costs in 32 bits", fails: "cost above capacity",
@@ -90,7 +90,7 @@ func batchMutants() []mutant {
 				c.Cost = int64(int32(c.Cost))
 			}
 		})},
-		{name: "weights in 64 bits", fails: "extremes", make: mistold(func(c *limiter.Charge) {
+		{name: "weights in 64 bits", fails: "extremes", make: misreported(func(c *limiter.Charge) {
 			w := c.Limit.Window.Milliseconds()
 			if c.Previous > math.MaxInt64/w {
 				c.Remaining = c.Limit.Requests - c.Current - c.Previous*(w-c.At%w)/w
@@ -115,15 +115,15 @@ func oneByOne(ctx context.Context, r *refstore.Store, charges []limiter.Charge) 
 	return all, nil
 }
 
-func judgedApart(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
+func judgedOneByOne(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
 	all := true
 	for i := range charges {
-		looks := []limiter.Charge{as(limiter.Peek, charges[i])}
-		if _, err := r.Take(ctx, looks); err != nil {
+		peeks := []limiter.Charge{as(limiter.Peek, charges[i])}
+		if _, err := r.Take(ctx, peeks); err != nil {
 			return false, err
 		}
-		charges[i].State, charges[i].Decision = looks[0].State, looks[0].Decision
-		all = all && (looks[0].Allowed || charges[i].Mode != limiter.Enforce)
+		charges[i].State, charges[i].Decision = peeks[0].State, peeks[0].Decision
+		all = all && (peeks[0].Allowed || charges[i].Mode != limiter.Enforce)
 	}
 	for i := range charges {
 		if c := charges[i]; all && c.Allowed && c.Mode != limiter.Peek {
@@ -133,13 +133,13 @@ func judgedApart(ctx context.Context, r *refstore.Store, charges []limiter.Charg
 	return all, nil
 }
 
-// remembersRefusals answers what was refused before with the same refusal until something is given back.
-func remembersRefusals(identity func(*limiter.Charge) refusal) func(*refstore.Store) limiter.Store {
+// cachesRefusals answers what was refused before with the same refusal until something is refunded.
+func cachesRefusals(identity func(*limiter.Charge) refusalID) func(*refstore.Store) limiter.Store {
 	return func(r *refstore.Store) limiter.Store {
-		known := map[refusal]limiter.Charge{}
+		cached := map[refusalID]limiter.Charge{}
 		return mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
 			for i := range charges {
-				if c, ok := known[identity(&charges[i])]; ok && charges[i].Mode == limiter.Enforce {
+				if c, ok := cached[identity(&charges[i])]; ok && charges[i].Mode == limiter.Enforce {
 					charges[i].State, charges[i].Decision = c.State, c.Decision
 					return false, nil
 				}
@@ -147,10 +147,10 @@ func remembersRefusals(identity func(*limiter.Charge) refusal) func(*refstore.St
 			taken, err := r.Take(ctx, charges)
 			for i := range charges {
 				if !charges[i].Allowed && charges[i].Mode == limiter.Enforce {
-					known[identity(&charges[i])] = charges[i]
+					cached[identity(&charges[i])] = charges[i]
 				}
 				if charges[i].Cost < 0 {
-					clear(known)
+					clear(cached)
 				}
 			}
 			return taken, err

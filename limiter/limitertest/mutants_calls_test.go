@@ -11,11 +11,11 @@ import (
 
 func callMutants() []mutant {
 	return []mutant{
-		{name: "does not look at the context", fails: "ended context",
+		{name: "ignores the context", fails: "ended context",
 			make: mistaken(func(_ context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
 				return r.Take(context.Background(), charges)
 			})},
-		{name: "spends before it looks at the context", fails: "ended context",
+		{name: "spends before it checks the context", fails: "ended context",
 			make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
 				taken, err := r.Take(context.Background(), charges)
 				if ctx.Err() != nil {

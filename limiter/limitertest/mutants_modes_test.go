@@ -19,26 +19,26 @@ func modeIs(from, to limiter.Mode) func(*refstore.Store) limiter.Store {
 
 func modeMutants() []mutant {
 	return []mutant{
-		{name: "observe refuses", fails: "observe", make: modeIs(limiter.Shadow, limiter.Enforce)},
-		{name: "observe spends what does not fit", fails: "observe", make: modeIs(limiter.Shadow, limiter.Force)},
-		{name: "observe never spends", fails: "observe", make: modeIs(limiter.Shadow, limiter.Peek)},
-		{name: "an observe that does not fit cancels the batch", fails: "observe",
+		{name: "shadow refuses", fails: "shadow", make: modeIs(limiter.Shadow, limiter.Enforce)},
+		{name: "shadow spends what does not fit", fails: "shadow", make: modeIs(limiter.Shadow, limiter.Force)},
+		{name: "shadow never spends", fails: "shadow", make: modeIs(limiter.Shadow, limiter.Peek)},
+		{name: "a shadow charge that does not fit cancels the batch", fails: "shadow",
 			make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
-				looks := append([]limiter.Charge(nil), charges...)
-				for i := range looks {
-					looks[i].Mode = limiter.Peek
+				peeks := append([]limiter.Charge(nil), charges...)
+				for i := range peeks {
+					peeks[i].Mode = limiter.Peek
 				}
-				r.Take(ctx, looks)
-				for i := range looks {
-					if !looks[i].Allowed && charges[i].Mode == limiter.Shadow {
-						copy(charges, looks)
+				r.Take(ctx, peeks)
+				for i := range peeks {
+					if !peeks[i].Allowed && charges[i].Mode == limiter.Shadow {
+						copy(charges, peeks)
 						return true, nil
 					}
 				}
 				return r.Take(ctx, charges)
 			})},
-		{name: "look spends", fails: "look", make: modeIs(limiter.Peek, limiter.Shadow)},
-		{name: "look refuses", fails: "look", make: modeIs(limiter.Peek, limiter.Enforce)},
+		{name: "peek spends", fails: "peek", make: modeIs(limiter.Peek, limiter.Shadow)},
+		{name: "peek refuses", fails: "peek", make: modeIs(limiter.Peek, limiter.Enforce)},
 		{name: "force is refused", fails: "force", make: modeIs(limiter.Force, limiter.Enforce)},
 		{name: "force fills up to the limit", fails: "force",
 			make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
@@ -85,7 +85,7 @@ func modeMutants() []mutant {
 				runtime.Gosched()
 				return r.Take(ctx, []limiter.Charge{as(limiter.Force, charges[0])})
 			})},
-		{name: "check for a turn, then start anew", fails: "many callers at a turn",
+		{name: "check for a boundary, then start anew", fails: "many callers at a window boundary",
 			make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
 				r.Mu.Lock()
 				c, number := r.Counter(refstore.IDOf(&charges[0])), r.Clock()/charges[0].Limit.Window.Milliseconds()
@@ -99,7 +99,7 @@ func modeMutants() []mutant {
 				}
 				return r.Take(ctx, charges)
 			})},
-		{name: "remaining may be negative", fails: "random batches", make: mistold(func(c *limiter.Charge) {
+		{name: "remaining may be negative", fails: "random batches", make: misreported(func(c *limiter.Charge) {
 			if c.Mode == limiter.Peek && c.Current > c.Limit.Requests {
 				c.Remaining = c.Limit.Requests - c.Current
 			}
@@ -107,7 +107,7 @@ func modeMutants() []mutant {
 	}
 }
 
-// ask is a look at what the charge would get.
+// ask returns what the charge would get.
 func ask(ctx context.Context, r *refstore.Store, c limiter.Charge) limiter.Charge {
 	charges := []limiter.Charge{as(limiter.Peek, c)}
 	r.Take(ctx, charges)

@@ -17,19 +17,19 @@ func renamed(key func(string) string) func(*refstore.Store) limiter.Store {
 
 func nameMutants() []mutant {
 	return []mutant{
-		{name: "scope is left out", fails: "counters stay apart", make: misnamed(func(id refstore.ID) refstore.ID {
+		{name: "scope is left out", fails: "counters are separate", make: misnamed(func(id refstore.ID) refstore.ID {
 			id.Scope = ""
 			return id
 		})},
-		{name: "algorithm is left out", fails: "counters stay apart", make: misnamed(func(id refstore.ID) refstore.ID {
+		{name: "algorithm is left out", fails: "counters are separate", make: misnamed(func(id refstore.ID) refstore.ID {
 			id.Algorithm = 0
 			return id
 		})},
-		{name: "window is left out", fails: "counters stay apart", make: misnamed(func(id refstore.ID) refstore.ID {
+		{name: "window is left out", fails: "counters are separate", make: misnamed(func(id refstore.ID) refstore.ID {
 			id.Window = 0
 			return id
 		})},
-		{name: "window in days", fails: "counters stay apart", make: misnamed(func(id refstore.ID) refstore.ID {
+		{name: "window in days", fails: "counters are separate", make: misnamed(func(id refstore.ID) refstore.ID {
 			id.Window = id.Window.Round(aDay)
 			return id
 		})},
@@ -62,7 +62,7 @@ func nameMutants() []mutant {
 			}, key)
 		})},
 		{name: "keys lose braces", fails: "hostile names", make: renamed(strings.NewReplacer("{", "", "}", "").Replace)},
-		{name: "an empty key is the address of everyone", fails: "hostile names", make: renamed(func(key string) string {
+		{name: "an empty key is the key of all", fails: "hostile names", make: renamed(func(key string) string {
 			if key == "" {
 				return "*"
 			}

@@ -12,7 +12,7 @@ import (
 func refundMutants() []mutant {
 	return []mutant{
 		{name: "too large a refund is credit", fails: "refund", make: mistaken(credit)},
-		{name: "a refund to nobody is credit", fails: "refund of an unknown key", make: mistaken(credit)},
+		{name: "a refund of an unknown key is credit", fails: "refund of an unknown key", make: mistaken(credit)},
 		{name: "refunds are kept by a batch that is refused", fails: "refund in a batch",
 			make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
 				taken, err := r.Take(ctx, charges)
@@ -70,13 +70,13 @@ func refundMutants() []mutant {
 				}
 				return r.Take(ctx, charges)
 			})},
-		{name: "a log gives back its oldest units", fails: "random batches over time", algorithm: limiter.SlidingLog,
+		{name: "a log refunds its oldest units", fails: "random batches over time", algorithm: limiter.SlidingLog,
 			make: miskept(func(c *refstore.Counter, _ limiter.Limit, _ int64) {
 				if n := len(c.Log); n > 1 {
 					c.Log[0].N, c.Log[n-1].N = c.Log[n-1].N, c.Log[0].N
 				}
 			})},
-		{name: "refunds read, then write", fails: "many callers giving back",
+		{name: "refunds read, then write", fails: "many callers refunding",
 			make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
 				if charges[0].Cost >= 0 {
 					return r.Take(ctx, charges)

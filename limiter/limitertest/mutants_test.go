@@ -50,7 +50,7 @@ func failures(c testCase, h Harness, algorithm limiter.Algorithm) []string {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		c.run(newSubject(r, h, algorithm))
+		c.run(newStoreTest(r, h, algorithm))
 	}()
 	<-done
 	return r.failures
@@ -116,7 +116,7 @@ func (s changed) Reset(ctx context.Context, charges []limiter.Charge) error {
 	return s.Store.Reset(ctx, charges)
 }
 
-// misread passes other charges on than it was given, and hands back the answers.
+// misread passes on other charges than it was given, and returns the answers.
 func misread(change func(*limiter.Charge)) func(*refstore.Store) limiter.Store {
 	return func(r *refstore.Store) limiter.Store {
 		return changed{Store: r, take: func(ctx context.Context, charges []limiter.Charge) (bool, error) {
@@ -133,8 +133,8 @@ func misread(change func(*limiter.Charge)) func(*refstore.Store) limiter.Store {
 	}
 }
 
-// mistold tells something else than was decided.
-func mistold(change func(*limiter.Charge)) func(*refstore.Store) limiter.Store {
+// misreported returns something else than was decided.
+func misreported(change func(*limiter.Charge)) func(*refstore.Store) limiter.Store {
 	return func(r *refstore.Store) limiter.Store {
 		return changed{Store: r, take: func(ctx context.Context, charges []limiter.Charge) (bool, error) {
 			taken, err := r.Take(ctx, charges)

@@ -16,13 +16,13 @@ func timeMutants() []mutant {
 			r.Clock = func() int64 { return clock() / 1000 * 1000 }
 			return r
 		}},
-		{name: "weights in floats", fails: "vectors", make: mistold(func(c *limiter.Charge) {
+		{name: "weights in floats", fails: "vectors", make: misreported(func(c *limiter.Charge) {
 			share := 1 - float64(c.At%c.Limit.Window.Milliseconds())/float64(c.Limit.Window.Milliseconds())
 			if c.Previous > 0 && c.Allowed {
 				c.Remaining = max(0, c.Limit.Requests-c.Current-c.Cost-int64(share*float64(c.Previous)))
 			}
 		})},
-		{name: "windows turn one millisecond late", fails: "vectors", algorithm: limiter.FixedWindow,
+		{name: "windows begin one millisecond late", fails: "vectors", algorithm: limiter.FixedWindow,
 			make: func(r *refstore.Store) limiter.Store {
 				r.Load = func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage {
 					u := c.Load(l, now-1)
@@ -31,22 +31,22 @@ func timeMutants() []mutant {
 				}
 				return r
 			}},
-		{name: "retry at the end of the window", fails: "retry after", make: mistold(func(c *limiter.Charge) {
+		{name: "retry at the end of the window", fails: "retry after", make: misreported(func(c *limiter.Charge) {
 			if !c.Allowed {
 				c.RetryAfter = c.Limit.Window - time.Duration(c.At%c.Limit.Window.Milliseconds())*time.Millisecond
 			}
 		})},
 		{name: "retry one millisecond early", fails: "retry after", algorithm: limiter.TokenBucket,
-			make: mistold(func(c *limiter.Charge) {
+			make: misreported(func(c *limiter.Charge) {
 				c.RetryAfter = max(0, c.RetryAfter-time.Millisecond)
 			})},
 		{name: "retry in whole seconds", fails: "retry after", algorithm: limiter.SlidingLog,
-			make: mistold(func(c *limiter.Charge) {
+			make: misreported(func(c *limiter.Charge) {
 				if c.RetryAfter != limiter.Never {
 					c.RetryAfter = (c.RetryAfter + time.Second - 1).Truncate(time.Second)
 				}
 			})},
-		{name: "reset at the end of the window", fails: "reset after", make: mistold(func(c *limiter.Charge) {
+		{name: "reset at the end of the window", fails: "reset after", make: misreported(func(c *limiter.Charge) {
 			c.ResetAfter = min(c.ResetAfter, c.Limit.Window-time.Duration(c.At%c.Limit.Window.Milliseconds())*time.Millisecond)
 		})},
 		{name: "window numbers modulo 32", fails: "idle",

@@ -7,7 +7,7 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-func testCountersApart(s *subject) {
+func testSeparateCounters(s *storeTest) {
 	var charges []limiter.Charge
 	for _, scope := range []string{"login", "search"} {
 		for _, key := range []string{"alice", "bob"} {
@@ -23,10 +23,10 @@ func testCountersApart(s *subject) {
 			charges = append(charges, c)
 		}
 	}
-	s.wantApart(charges)
+	s.wantSeparate(charges)
 }
 
-func testHostileNames(s *subject) {
+func testHostileNames(s *storeTest) {
 	long := strings.Repeat("k", 299)
 	names := []string{
 		"", " ", "\n", "\r\n", "\x00", "\t", "a", "A", "a ", " a", "a\x00", "a\n",
@@ -42,11 +42,11 @@ func testHostileNames(s *subject) {
 		c.Scope, c.Key = name, "key"
 		asScopes = append(asScopes, c)
 	}
-	s.wantApart(asKeys)
-	s.wantApart(asScopes)
+	s.wantSeparate(asKeys)
+	s.wantSeparate(asScopes)
 
-	// The same bytes, parted at another place.
-	var parted []limiter.Charge
+	// The same bytes, split at another place.
+	var split []limiter.Charge
 	for _, pair := range [][2]string{
 		{"", "a:b:c"}, {"a", "b:c"}, {"a:b", "c"}, {"a:b:c", ""}, {"a:", "b:c"}, {"a", ":b:c"}, {"abc", ""}, {"ab", "c"},
 		{"", "abc"},
@@ -55,13 +55,13 @@ func testHostileNames(s *subject) {
 	} {
 		c := s.charge(pair[1], 1000, 0)
 		c.Scope = pair[0]
-		parted = append(parted, c)
+		split = append(split, c)
 	}
-	s.wantApart(parted)
+	s.wantSeparate(split)
 }
 
-// wantApart spends another number of units from each counter, and looks whether each holds its own.
-func (s *subject) wantApart(charges []limiter.Charge) {
+// wantSeparate spends another number of units from each counter, and checks that each holds its own.
+func (s *storeTest) wantSeparate(charges []limiter.Charge) {
 	s.Helper()
 	for i := range charges {
 		s.pass(cost(int64(i)+1, charges[i]))

@@ -7,7 +7,7 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-func testRefund(s *subject) {
+func testRefund(s *storeTest) {
 	key := s.charge("key", 5, 0)
 	charged := s.pass(cost(5, key))[0]
 	s.pass(cost(-2, charged))
@@ -25,7 +25,7 @@ func testRefund(s *subject) {
 	}
 }
 
-func testRefundUnknown(s *subject) {
+func testRefundUnknown(s *storeTest) {
 	key := s.charge("key", 5, 0)
 	s.pass(cost(-3, key))
 	unknown := key
@@ -37,7 +37,7 @@ func testRefundUnknown(s *subject) {
 	s.refuse(cost(1, key))
 }
 
-func testRefundInBatch(s *subject) {
+func testRefundInBatch(s *storeTest) {
 	key, full := s.charge("key", 5, 0), s.charge("full", 1, 1)
 	s.pass(cost(4, key), full)
 	s.refuse(cost(-3, key), full)
@@ -54,7 +54,7 @@ func testRefundInBatch(s *subject) {
 	s.wantLeft(3, key)
 }
 
-func testRefundByState(s *subject) {
+func testRefundByState(s *storeTest) {
 	const window = time.Minute
 	key := limiter.Charge{Scope: "scope", Key: "key", Limit: s.per(100, window)}
 	for _, windows := range []time.Duration{0, 1, 2, 3} {
@@ -65,17 +65,17 @@ func testRefundByState(s *subject) {
 		s.Advance(windows * window)
 		s.take(cost(30, key))
 		s.pass(cost(-20, late))
-		s.wantMoment(key)
+		s.wantAsOracle(key)
 		s.pass(cost(-25, late)) // more than is left of it
-		s.wantMoment(key)
+		s.wantAsOracle(key)
 		s.Advance(window / 2)
-		s.wantMoment(key)
+		s.wantAsOracle(key)
 		s.Advance(window)
-		s.wantMoment(key)
+		s.wantAsOracle(key)
 	}
 }
 
-func testRefundWithoutState(s *subject) {
+func testRefundWithoutState(s *storeTest) {
 	const window = time.Minute
 	key := limiter.Charge{Scope: "scope", Key: "key", Limit: s.per(100, window)}
 	for _, windows := range []time.Duration{1, 2} {
@@ -86,20 +86,20 @@ func testRefundWithoutState(s *subject) {
 		s.pass(cost(20, key))
 		for range 3 {
 			s.pass(cost(-15, key))
-			s.wantMoment(key)
+			s.wantAsOracle(key)
 		}
 		s.pass(cost(-100, key))
 		s.wantLeft(100, key)
 	}
 }
 
-// wantMoment compares all that can be seen of a counter with the oracle.
-func (s *subject) wantMoment(key limiter.Charge) {
+// wantAsOracle compares all that can be seen of a counter with the oracle.
+func (s *storeTest) wantAsOracle(key limiter.Charge) {
 	s.Helper()
 	s.pass(as(limiter.Peek, cost(0, key)), as(limiter.Peek, cost(key.Limit.Requests, key)))
 }
 
-func testReset(s *subject) {
+func testReset(s *storeTest) {
 	key := s.charge("a", 5, 5)
 	otherScope, otherWindow := key, key
 	otherScope.Scope = "scope:a"
@@ -129,7 +129,7 @@ func testReset(s *subject) {
 	s.wantLeft(5, s.charge("unknown", 5, 5))
 }
 
-func testResetAcrossWindows(s *subject) {
+func testResetAcrossWindows(s *storeTest) {
 	const window = time.Minute
 	key := limiter.Charge{Scope: "scope", Key: "key", Limit: s.per(10, window), Cost: 10}
 	s.align(window)

@@ -1,11 +1,11 @@
 package limitertest
 
-// testCase is one line of the contract, tried on one store and one algorithm.
+// testCase checks one clause of the contract, with one store and one algorithm.
 type testCase struct {
 	name  string
 	why   string // why it exists: what a store that fails it does to its users
 	moves bool   // it moves the clock and cannot run without Advance
-	run   func(*subject)
+	run   func(*storeTest)
 }
 
 func suite() []testCase {
@@ -16,23 +16,26 @@ func suite() []testCase {
 		},
 		{
 			name: "vectors", moves: true, run: testVectors,
-			why: "Worked examples, checked by brute force, some from other limiters' documentation: every store gives the same numbers at the same millisecond.",
+			why: "Worked examples, checked by brute force, some from other limiters' documentation: every store gives the " +
+				"same numbers at the same millisecond.",
 		},
 		{
 			name: "retry after", moves: true, run: testRetryAfter,
-			why: "A client that waits exactly as long as told must get in, and one millisecond before it must not: else clients come in vain or wait for nothing.",
+			why: "A client that waits for exactly RetryAfter must get in, and one millisecond earlier it must not: else " +
+				"clients retry in vain or wait for nothing.",
 		},
 		{
 			name: "reset after", moves: true, run: testResetAfter,
-			why: "ResetAfter is on the wire. At that moment the whole quota is there, and not before.",
+			why: "ResetAfter is sent to clients. At that moment the whole quota is free, and not before.",
 		},
 		{
 			name: "idle", moves: true, run: testIdle,
-			why: "A client that stays away for long is as good as new, however the store forgets it.",
+			why: "A client that stays away for long has its whole quota again, however the store expires its counter.",
 		},
 		{
 			name: "extremes", moves: true, run: testExtremes,
-			why: "At the ends of the allowed range products pass 2^53 and 2^63. A store that calculates in doubles or overflows is off by some units, or by all.",
+			why: "At the ends of the allowed range products pass 2^53 and 2^63. A store that calculates in doubles or " +
+				"overflows is off by some units, or by all.",
 		},
 		{
 			name: "refusal spends nothing", run: testRefusal,
@@ -48,31 +51,35 @@ func suite() []testCase {
 		},
 		{
 			name: "two keys", run: testTwoKeys,
-			why: "A limit by address and a limit by account hold together: a client over the one must not use up the other, which others may share.",
+			why: "A limit by address and a limit by account hold together: a client over the one must not use up the other, " +
+				"which others may share.",
 		},
 		{
 			name: "one counter twice", run: testOneCounterTwice,
-			why: "Two charges of one batch on one counter are both counted. Judged on the same stored value, both would pass where one fits.",
+			why: "Two charges of one batch on one counter are both counted. Judged on the same stored value, both would pass " +
+				"where one fits.",
 		},
 		{
 			name: "order of a batch", run: testOrder,
-			why: "What does not fit is left out of what later charges are judged on, and what a charge is told is as after itself, not as after the whole batch.",
+			why: "Later charges are judged without those that do not fit, and the Decision of a charge describes its counter " +
+				"after that charge, not after the whole batch.",
 		},
 		{
 			name: "refused in a batch", run: testRefusedInBatch,
-			why: "A charge refused on top of others in its batch may fit alone. A store that remembers refusals must not remember that one.",
+			why: "A charge refused on top of others in its batch may fit alone. A store that remembers refusals must not " +
+				"remember that one.",
 		},
 		{
 			name: "large batch", run: testLargeBatch,
 			why: "A batch larger than a store's buffers is still one batch: spent whole or not at all.",
 		},
 		{
-			name: "observe", run: testObserve,
-			why: "A rule on trial refuses nobody, and when it would have refused, the rules in force still count.",
+			name: "shadow", run: testShadow,
+			why: "A shadow rule refuses no request, and when it would have refused one, the rules in force still count it.",
 		},
 		{
-			name: "look", run: testLook,
-			why: "A look tells what the same charge would get, and costs nothing, however often it is repeated.",
+			name: "peek", run: testPeek,
+			why: "Peek returns what the same charge would get, and spends nothing, however often it is repeated.",
 		},
 		{
 			name: "force", run: testForce,
@@ -80,7 +87,8 @@ func suite() []testCase {
 		},
 		{
 			name: "force saturates", run: testSaturation,
-			why: "Counts that wrap around, or memory in proportion to the cost, would turn one huge cost into a free client or a dead process.",
+			why: "Counts that wrap around, or memory in proportion to the cost, would turn one huge cost into a free client " +
+				"or a dead process.",
 		},
 		{
 			name: "mixed modes", run: testMixedModes,
@@ -92,11 +100,12 @@ func suite() []testCase {
 		},
 		{
 			name: "cost above capacity", run: testCostAboveCapacity,
-			why: "What can never pass is told so and does no harm to what can; a cost of any size overflows nothing.",
+			why: "A charge that can never pass gets RetryAfter Never and does no harm to others; a cost of any size overflows " +
+				"nothing.",
 		},
 		{
 			name: "refund", run: testRefund,
-			why: "Units handed back can be spent again, and no more than those: too large a refund is no credit.",
+			why: "Refunded units can be spent again, and no more than those: too large a refund is no credit.",
 		},
 		{
 			name: "refund of an unknown key", run: testRefundUnknown,
@@ -104,19 +113,21 @@ func suite() []testCase {
 		},
 		{
 			name: "refund in a batch", run: testRefundInBatch,
-			why: "A refund is undone with its batch, and takes from what its own batch has spent first.",
+			why: "A refund is rolled back with its batch, and takes first what its own batch has spent.",
 		},
 		{
 			name: "refund by state", moves: true, run: testRefundByState,
-			why: "A request that is refunded after the turn of a window must not free units of the new one, which others have paid for.",
+			why: "A request that is refunded after a window boundary must not free units of the new window, which other " +
+				"requests have spent.",
 		},
 		{
 			name: "refund without state", moves: true, run: testRefundWithoutState,
-			why: "Without a moment the current window gives back first and then the previous one, so that the key gains as much as it can.",
+			why: "Without State.At a refund goes to the current window and then to the previous one, so that the key gains as " +
+				"much as it can.",
 		},
 		{
 			name: "reset", run: testReset,
-			why: "An operator who frees one client frees no other: a reset is no prefix and no pattern.",
+			why: "A reset of one client frees no other: its key is no prefix and no pattern.",
 		},
 		{
 			name: "reset across windows", moves: true, run: testResetAcrossWindows,
@@ -124,27 +135,32 @@ func suite() []testCase {
 		},
 		{
 			name: "limits change", run: testLimitsChange,
-			why: "Plans and settings change while a service runs. What was spent stays spent, also across 2^24, where packed counters grow wider.",
+			why: "Plans and settings change while a service runs. What was spent stays spent, also across 2^24, where packed " +
+				"counters grow wider.",
 		},
 		{
 			name: "limits change over time", moves: true, run: testLimitsChangeOverTime,
-			why: "The previous window was filled under another limit, perhaps with more than 2^24 units, and still counts in full.",
+			why: "The previous window was filled under another limit, perhaps with more than 2^24 units, and still counts in " +
+				"full.",
 		},
 		{
-			name: "counters stay apart", run: testCountersApart,
-			why: "Scope, Key, Algorithm and Window name a counter together. One that leaves out or joins them lets rules and clients eat from each other.",
+			name: "counters are separate", run: testSeparateCounters,
+			why: "Scope, Key, Algorithm and Window name a counter together. A store that leaves one out, or joins two of " +
+				"them, lets rules and clients use up each other's units.",
 		},
 		{
 			name: "hostile names", run: testHostileNames,
-			why: "Keys come from clients. Whatever bytes they hold, a client must neither choose another's counter nor break the store.",
+			why: "Keys come from clients. Whatever bytes they hold, a client must neither choose another's counter nor break " +
+				"the store.",
 		},
 		{
 			name: "clock goes back", moves: true, run: testClockBack,
-			why: "A clock that is set back must not lock anybody out until it has caught up, and must not free anybody who is over a limit.",
+			why: "A clock that is set back must not lock a key out until it has caught up, and must not free a key that is " +
+				"over its limit.",
 		},
 		{
 			name: "clock goes forward", moves: true, run: testClockForward,
-			why: "A clock that is set forward is time that passes: what is over is forgotten, what is not still counts.",
+			why: "A clock that is set forward is time that passes: windows that are over no longer count, the others still do.",
 		},
 		{
 			name: "clock goes forward and back", moves: true, run: testClockForwardAndBack,
@@ -156,39 +172,43 @@ func suite() []testCase {
 		},
 		{
 			name: "many callers of two keys", run: testManyCallersOfTwoKeys,
-			why: "Batches that meet on some of their counters lose no unit and leak none, in whatever order they name them.",
+			why: "Concurrent batches that share some of their counters lose no unit and add none, whatever their order.",
 		},
 		{
-			name: "many callers at a turn", moves: true, run: testManyCallersAtATurn,
-			why: "The first caller of a new window starts its counter anew. Those who come at the same moment must not do it again.",
+			name: "many callers at a window boundary", moves: true, run: testManyCallersAtABoundary,
+			why: "The first caller of a new window starts its counter anew. Callers at the same moment must not do it again.",
 		},
 		{
-			name: "many callers giving back", run: testManyCallersGivingBack,
-			why: "Refunds meet charges all the time. Neither may overwrite the other.",
+			name: "many callers refunding", run: testManyCallersRefunding,
+			why: "Refunds and charges are often concurrent. Neither may overwrite the other.",
 		},
 		{
 			name: "ended context", run: testEndedContext,
-			why: "The client has left: nothing is spent for it, and the error says so, for callers must not take it for a store out of order.",
+			why: "The client has left: nothing is spent for it, and the error says so, because callers must not take it for a " +
+				"store that is down.",
 		},
 		{
 			name: "charges used again", run: testChargesUsedAgain,
-			why: "Frameworks reuse the memory of a request for the next one. A store that keeps a key's bytes would count one client under another's name.",
+			why: "Frameworks reuse the memory of a request for the next one. A store that keeps a key's bytes would count one " +
+				"client under another's name.",
 		},
 		{
 			name: "abandoned calls", run: testAbandonedCalls,
-			why: "A call whose context ends while it waits returns early. Nothing may touch its charges and strings from then on (run with -race).",
+			why: "A call whose context ends while it waits returns early. Nothing may touch its charges and strings from then " +
+				"on (run with -race).",
 		},
 		{
 			name: "unsupported algorithms", run: testUnsupported,
-			why: "A store that quietly runs another algorithm than the one asked for gives another limit than the one configured.",
+			why: "A store that quietly runs another algorithm than the one asked for gives another limit than the one " +
+				"configured.",
 		},
 		{
 			name: "random batches", run: testRandomBatches,
-			why: "What nobody thought of: batches of every mode, cost and order against the definitions, calculated slowly.",
+			why: "Batches of every mode, cost and order, compared with the definitions, find what no other case covers.",
 		},
 		{
 			name: "random batches over time", moves: true, run: testRandomBatchesOverTime,
-			why: "The same while time goes on, by milliseconds and by windows, limits change, and refunds come late.",
+			why: "The same while time passes, by milliseconds and by windows, limits change, and refunds come late.",
 		},
 	}
 }

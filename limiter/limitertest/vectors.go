@@ -36,7 +36,7 @@ type vectorStep struct {
 	ResetAfter int64 `json:"reset_after_ms"`
 }
 
-func testVectors(s *subject) {
+func testVectors(s *storeTest) {
 	var file vectors
 	if err := json.Unmarshal(vectorFile, &file); err != nil {
 		s.Fatalf("the suite's own vectors: %v", err)
@@ -55,7 +55,7 @@ func testVectors(s *subject) {
 }
 
 // runVector moves a vector to the next start of its window on the store's clock, and follows it from there.
-func runVector(s *subject, v vector) {
+func runVector(s *storeTest, v vector) {
 	s.Helper()
 	limit := s.per(v.Limit, time.Duration(v.Window)*time.Millisecond)
 	limit.Burst = v.Burst

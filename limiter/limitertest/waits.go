@@ -7,7 +7,7 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-func testClock(s *subject) {
+func testClock(s *storeTest) {
 	for _, step := range []time.Duration{0, time.Millisecond, 999 * time.Millisecond, time.Minute, 36 * time.Hour,
 		400 * 24 * time.Hour} {
 		before := s.now()
@@ -18,8 +18,8 @@ func testClock(s *subject) {
 	}
 }
 
-// exactly waits as long as the refusal of a batch tells, and expects it to pass then and not before.
-func (s *subject) exactly(charges ...limiter.Charge) {
+// exactly waits for the RetryAfter of a refused batch, and expects it to pass then and not before.
+func (s *storeTest) exactly(charges ...limiter.Charge) {
 	s.Helper()
 	var wait time.Duration
 	for _, c := range s.refuse(charges...) {
@@ -36,7 +36,7 @@ func (s *subject) exactly(charges ...limiter.Charge) {
 	s.pass(charges...)
 }
 
-func testRetryAfter(s *subject) {
+func testRetryAfter(s *storeTest) {
 	for _, limit := range []limiter.Limit{s.per(10, 10*time.Second), s.per(10, 7*time.Millisecond),
 		s.per(3, 24*time.Hour), s.per(1, time.Second)} {
 		for _, position := range []time.Duration{0, limit.Window / 3, limit.Window - time.Millisecond} {
@@ -60,7 +60,7 @@ func testRetryAfter(s *subject) {
 	s.exactly(cost(2, key), slow)
 }
 
-func testResetAfter(s *subject) {
+func testResetAfter(s *storeTest) {
 	for _, limit := range []limiter.Limit{s.per(10, 10*time.Second), s.per(3, 24*time.Hour), s.per(1, time.Millisecond),
 		s.per(1000, time.Second)} {
 		for _, position := range []time.Duration{0, limit.Window / 3, limit.Window - time.Millisecond} {
@@ -75,8 +75,8 @@ func testResetAfter(s *subject) {
 	}
 }
 
-// wantWholeAtReset waits as long as ResetAfter tells, and expects the whole quota then and not before.
-func (s *subject) wantWholeAtReset(key limiter.Charge) {
+// wantWholeAtReset waits for ResetAfter, and expects the whole quota then and not before.
+func (s *storeTest) wantWholeAtReset(key limiter.Charge) {
 	s.Helper()
 	whole := as(limiter.Peek, cost(key.Limit.Requests, key))
 	wait := s.pass(whole)[0].ResetAfter
@@ -91,7 +91,7 @@ func (s *subject) wantWholeAtReset(key limiter.Charge) {
 	s.wantLeft(key.Limit.Requests, key)
 }
 
-func testIdle(s *subject) {
+func testIdle(s *storeTest) {
 	const window = time.Minute
 	for _, windows := range []time.Duration{2, 3, 15, 16, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1024, 65_536} {
 		key := limiter.Charge{Scope: "scope", Key: fmt.Sprint(int64(windows)), Limit: s.per(10, window)}
@@ -106,7 +106,7 @@ func testIdle(s *subject) {
 	}
 }
 
-func testExtremes(s *subject) {
+func testExtremes(s *storeTest) {
 	const year = 366 * 24 * time.Hour
 	limits := []limiter.Limit{
 		s.per(s.most(year), year), s.per(1, year), s.per(s.most(time.Millisecond), time.Millisecond),
@@ -127,9 +127,9 @@ func testExtremes(s *subject) {
 		s.align(limit.Window)
 		for _, n := range []int64{whole - whole/7, whole / 7, 1, whole, whole / 3, 1, whole} {
 			s.take(cost(n, key))
-			s.wantMoment(key)
+			s.wantAsOracle(key)
 			s.Advance((limit.Window * 2 / 7).Truncate(time.Millisecond))
-			s.wantMoment(key)
+			s.wantAsOracle(key)
 		}
 		s.reset(key)
 	}

@@ -11,7 +11,7 @@ const wide = 1 << 24
 
 // most is the largest limit of the algorithm under test over a window: a log's is small, and a bucket's product
 // with its window is bounded.
-func (s *subject) most(window time.Duration) int64 {
+func (s *storeTest) most(window time.Duration) int64 {
 	switch s.algorithm {
 	case limiter.SlidingLog:
 		return 100_000
@@ -22,14 +22,14 @@ func (s *subject) most(window time.Duration) int64 {
 }
 
 // wideWindow is still, or for a bucket an hour: its debt in tokens times milliseconds stays below 2^53.
-func (s *subject) wideWindow() time.Duration {
+func (s *storeTest) wideWindow() time.Duration {
 	if s.algorithm == limiter.TokenBucket {
 		return time.Hour
 	}
 	return still
 }
 
-func testLimitsChange(s *subject) {
+func testLimitsChange(s *storeTest) {
 	key := s.charge("key", 60, 30)
 	s.pass(key)
 	key.Limit.Requests = 600
@@ -54,14 +54,14 @@ func testLimitsChange(s *subject) {
 	s.refuse(cost(1, low))
 	s.take(cost(wide+1, key))
 	s.pass(cost(-wide, key))
-	s.wantMoment(key)
-	s.wantMoment(low)
+	s.wantAsOracle(key)
+	s.wantAsOracle(low)
 	s.pass(cost(-4*wide, key))
 	s.pass(cost(100, low))
 	s.refuse(cost(1, low))
 }
 
-func testLimitsChangeOverTime(s *subject) {
+func testLimitsChangeOverTime(s *storeTest) {
 	const window = time.Hour
 	high := limiter.Charge{Scope: "scope", Key: "key", Limit: s.per(s.most(window), window)}
 	low := high
@@ -73,12 +73,12 @@ func testLimitsChangeOverTime(s *subject) {
 		s.take(cost(1, low))
 		for range 7 {
 			s.Advance(window / 4)
-			s.settle(high)
+			s.resetFullBuckets(high)
 			s.take(cost(1, low))
 			s.take(cost(1000, high))
-			s.settle(high)
-			s.wantMoment(low)
-			s.wantMoment(high)
+			s.resetFullBuckets(high)
+			s.wantAsOracle(low)
+			s.wantAsOracle(high)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-func testRandomBatches(s *subject) {
+func testRandomBatches(s *storeTest) {
 	for seed := range uint64(3) {
 		st := newStream(s, seed, still, still-time.Hour)
 		for range 150 {
@@ -18,7 +18,7 @@ func testRandomBatches(s *subject) {
 	}
 }
 
-func testRandomBatchesOverTime(s *subject) {
+func testRandomBatchesOverTime(s *storeTest) {
 	for seed := range uint64(4) {
 		st := newStream(s, seed, time.Second, 700*time.Millisecond)
 		for range 200 {
@@ -28,18 +28,18 @@ func testRandomBatchesOverTime(s *subject) {
 	}
 }
 
-// stream makes random batches. The same seed makes the same stream.
+// stream takes random batches. The same seed makes the same stream.
 type stream struct {
-	*subject
+	*storeTest
 	random  *rand.Rand
 	seed    uint64
 	windows []time.Duration
-	spent   []limiter.Charge // what may be handed back
-	told    time.Duration    // the latest RetryAfter
+	spent   []limiter.Charge // what may be refunded
+	retry   time.Duration    // the latest RetryAfter
 }
 
-func newStream(s *subject, seed uint64, windows ...time.Duration) *stream {
-	return &stream{subject: s, random: rand.New(rand.NewPCG(seed, uint64(s.algorithm))), seed: seed, windows: windows}
+func newStream(s *storeTest, seed uint64, windows ...time.Duration) *stream {
+	return &stream{storeTest: s, random: rand.New(rand.NewPCG(seed, uint64(s.algorithm))), seed: seed, windows: windows}
 }
 
 // step takes one batch, of one to five charges.
@@ -49,20 +49,20 @@ func (st *stream) step() {
 	for i := range charges {
 		charges[i] = st.charge()
 		for _, other := range charges[:i] {
-			// At which rate a bucket refills that is asked at two rates at once is nobody's business.
+			// The contract does not say at which rate a bucket refills that a batch asks at two rates.
 			if counterOf(&charges[i]) == counterOf(&other) && st.algorithm == limiter.TokenBucket {
 				charges[i].Limit = other.Limit
 			}
 		}
 	}
-	st.settle(charges...)
+	st.resetFullBuckets(charges...)
 	answers, taken := st.take(charges...)
 	for i, c := range answers {
 		if taken && c.Cost > 0 && c.Allowed && c.Mode != limiter.Peek {
 			st.spent = append(st.spent, answers[i])
 		}
 		if c.RetryAfter != limiter.Never {
-			st.told = c.RetryAfter
+			st.retry = c.RetryAfter
 		}
 	}
 	if st.random.IntN(40) == 0 {
@@ -93,7 +93,7 @@ func (st *stream) charge() limiter.Charge {
 	return c
 }
 
-// refund hands back some of what was spent, or more, now and then without its State.
+// refund returns a refund of some of what was spent, or of more, now and then without its State.
 func (st *stream) refund() limiter.Charge {
 	c := st.spent[st.random.IntN(len(st.spent))]
 	c.Mode, c.Cost, c.Decision = pick(st.random, limiter.Enforce, limiter.Shadow, limiter.Force),
@@ -104,11 +104,11 @@ func (st *stream) refund() limiter.Charge {
 	return c
 }
 
-// pause is how long nothing happens: mostly not at all, else around what a refusal has told, or up to some windows.
+// pause returns for how long nothing happens: mostly not at all, else up to the latest RetryAfter or some windows.
 func (st *stream) pause() time.Duration {
 	window := st.windows[0].Milliseconds()
 	ms := pick(st.random, 0, 0, 0, 1, st.random.Int64N(50), st.random.Int64N(window), window, st.random.Int64N(5*window),
-		st.told.Milliseconds()-1, st.told.Milliseconds())
+		st.retry.Milliseconds()-1, st.retry.Milliseconds())
 	return time.Duration(max(0, ms)) * time.Millisecond
 }
 

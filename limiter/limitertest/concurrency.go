@@ -8,7 +8,7 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-// callers is how many goroutines meet on a key.
+// callers is the number of concurrent callers.
 const callers = 64
 
 // together runs call in as many goroutines as there are callers, all at once, and waits for them.
@@ -28,8 +28,8 @@ func together(call func(caller int)) {
 	done.Wait()
 }
 
-// rush takes batches from many goroutines, each caller times over, and returns how many were taken.
-func (s *subject) rush(times int, charges func(caller int) []limiter.Charge) int64 {
+// rush takes batches in many goroutines, so many times in each, and returns how many were taken.
+func (s *storeTest) rush(times int, charges func(caller int) []limiter.Charge) int64 {
 	s.Helper()
 	var taken atomic.Int64
 	together(func(caller int) {
@@ -47,15 +47,15 @@ func (s *subject) rush(times int, charges func(caller int) []limiter.Charge) int
 	return taken.Load()
 }
 
-// wantHeld compares what a counter holds, without the oracle.
-func (s *subject) wantHeld(want int64, c limiter.Charge) {
+// wantHeld fails the case unless the counter holds so many units. The oracle is not asked.
+func (s *storeTest) wantHeld(want int64, c limiter.Charge) {
 	s.Helper()
 	if got := s.ask(as(limiter.Peek, cost(0, c))); got.Current != want || got.Remaining != max(0, c.Limit.Requests-want) {
 		s.Errorf("%d units in use, %d left, want %d and %d", got.Current, got.Remaining, want, max(0, c.Limit.Requests-want))
 	}
 }
 
-func testManyCallers(s *subject) {
+func testManyCallers(s *storeTest) {
 	for name, limit := range map[string]int64{"one": 1, "few": 5, "some": 63, "many": 300} {
 		key := s.charge(name, limit, 1)
 		got := s.rush(8, func(int) []limiter.Charge { return []limiter.Charge{key} })
@@ -66,7 +66,7 @@ func testManyCallers(s *subject) {
 	}
 }
 
-func testManyCallersOfTwoKeys(s *subject) {
+func testManyCallersOfTwoKeys(s *storeTest) {
 	few, many := s.charge("few", 40, 1), s.charge("many", 60, 1)
 	taken := s.rush(4, func(caller int) []limiter.Charge {
 		if caller%2 == 0 {
@@ -79,7 +79,7 @@ func testManyCallersOfTwoKeys(s *subject) {
 	}
 	s.wantHeld(taken, few)
 	s.wantHeld(taken, many)
-	// Batches that met may have refused each other. Now that it is quiet, the rest gets in.
+	// Concurrent batches may have refused each other. Now, without concurrency, the rest gets in.
 	for range 40 - taken {
 		if ok, err := s.Store.Take(s.Context(), []limiter.Charge{few, many}); !ok || err != nil {
 			s.Fatalf("batch below both limits: %t, %v, want true, nil", ok, err)
@@ -89,7 +89,7 @@ func testManyCallersOfTwoKeys(s *subject) {
 	s.wantHeld(40, many)
 }
 
-func testManyCallersAtATurn(s *subject) {
+func testManyCallersAtABoundary(s *storeTest) {
 	const window = time.Minute
 	key := limiter.Charge{Scope: "scope", Key: "key", Limit: s.per(40, window), Cost: 1}
 	for _, windows := range []time.Duration{2, 3, 33, 2, 2} {
@@ -103,7 +103,7 @@ func testManyCallersAtATurn(s *subject) {
 	}
 }
 
-func testManyCallersGivingBack(s *subject) {
+func testManyCallersRefunding(s *storeTest) {
 	key := s.charge("key", 1000, 2)
 	together(func(int) {
 		for range 4 {
