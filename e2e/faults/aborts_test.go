@@ -15,13 +15,13 @@ import (
 
 const leavers = 20
 
-// guarded is a service of one rule that gives back whatever ends with a status, and closes while the store is away.
+// guarded is a service of one rule, which refunds every request that ends with a status and fails closed.
 type guarded struct {
 	*httplimit.Middleware
 	handler http.Handler
 	url     string
 	came    chan struct{} // one for each request that gets to the server
-	left    chan struct{} // one for each whose client is known to have left
+	left    chan struct{} // one for each of which the server notices that its client has left
 	called  chan struct{} // one for each that gets to the handler,
 	proceed chan struct{} // which then waits for this
 	ended   chan struct{} // one for each request that is over
@@ -81,8 +81,8 @@ func (g *guarded) ask(ctx context.Context, t *testing.T) int {
 	return response.StatusCode
 }
 
-// crowd sends requests until ctx ends, and returns when their clients have left.
-func (g *guarded) crowd(ctx context.Context, t *testing.T) (wait func()) {
+// sendAll sends a request from each client. They leave when ctx ends; wait returns when all have left.
+func (g *guarded) sendAll(ctx context.Context, t *testing.T) (wait func()) {
 	var clients sync.WaitGroup
 	for range leavers {
 		clients.Go(func() {
@@ -108,8 +108,8 @@ func receive(t *testing.T, what string, events <-chan struct{}, n int) {
 	}
 }
 
-// check checks that so many units are spent at most and at least, that nothing failed by the way, and that others get
-// through. A request with a status is given back.
+// check checks that between least and most units are spent, that no failure was recorded, and that the next request
+// passes. A request that gets a status is refunded.
 func (g *guarded) check(t *testing.T, least, most int) {
 	t.Helper()
 	close(g.proceed)
@@ -140,7 +140,7 @@ func TestClientsLeaveBeforeTheDecision(t *testing.T) {
 			w := httptest.NewRecorder()
 			g.handler.ServeHTTP(w, request)
 			if w.Body.Len() > 0 || len(w.Header()) > 0 {
-				t.Errorf("answered %v %s to nobody", w.Header(), w.Body)
+				t.Errorf("answered %v %s to a client who had left", w.Header(), w.Body)
 			}
 		}
 		if len(g.called) > 0 {
@@ -164,7 +164,7 @@ func TestClientsLeaveDuringTheDecision(t *testing.T) {
 			return proxy.Action{Until: release}
 		}})
 		ctx, leave := context.WithCancel(context.Background())
-		wait := g.crowd(ctx, t)
+		wait := g.sendAll(ctx, t)
 		receive(t, "requests come", g.came, leavers)
 		receive(t, "the store is asked", asked, 1)
 		leave()
@@ -180,12 +180,12 @@ func TestClientsLeaveDuringTheDecision(t *testing.T) {
 	})
 }
 
-// Whoever hangs up while the handler works is counted, whatever CountStatus says: else tries would be free.
+// A client that hangs up while the handler works is counted, whatever CountStatus says: else attempts would be free.
 func TestClientsLeaveAfterTheDecision(t *testing.T) {
 	kinds(t, options{timeout: patience}, func(t *testing.T, r *rig) {
 		g := guard(t, r.store)
 		ctx, leave := context.WithCancel(context.Background())
-		wait := g.crowd(ctx, t)
+		wait := g.sendAll(ctx, t)
 		receive(t, "requests get to the handler", g.called, leavers)
 		leave()
 		wait()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/httplimit/httplimit"
+	"github.com/httplimit/httplimit/e2e/servers"
 )
 
 // blip is one row: a fault after which the store could decide again at once.
@@ -61,7 +62,7 @@ func command(words ...any) func(*testing.T, *rig) {
 }
 
 func (b blip) run(t *testing.T, r *rig) {
-	s := serve(t, r.store)
+	s := startService(t, r.store)
 	rest := s.atRest(t, r)
 	l := s.load(t)
 	var ever time.Time
@@ -70,26 +71,28 @@ func (b blip) run(t *testing.T, r *rig) {
 	l.some(t, ever, local, http.StatusTooManyRequests)
 	fault := time.Now()
 	b.fault(t, r)
-	await(t, "what was under way is over", func() bool { return time.Since(fault) > 2*timeout })
-	await(t, "all is well again", func() bool { return len(s.Health()) == 0 && r.store.Healthy() })
+	servers.Await(t, "what was under way is over", func() bool { return time.Since(fault) > 2*timeout })
+	servers.Await(t, "all is well again", func() bool { return len(s.Health()) == 0 && r.store.Healthy() })
 	t.Logf("well %v after the fault, %d undecided", time.Since(fault), s.seen.undecided())
 	well := time.Now()
 	l.some(t, well, closed, http.StatusOK)
 	l.some(t, well, local, http.StatusTooManyRequests)
 	if b.loses && b.undisturbed {
-		await(t, "the whole quota is there again", func() bool {
+		servers.Await(t, "the whole quota is there again", func() bool {
 			return s.seen.of(local, httplimit.SourceStore, httplimit.ResultAllowed) >= 2*quota
 		})
 	}
 	replies := l.end()
 
 	checkReplies(t, replies)
-	late := checkWell(t, replies, func(r reply) bool { return r.end.Before(fault) || r.start.After(well) })
-	b.checkAdmitted(t, s, late)
+	undecided := s.checkWell(t, replies, func(start, end time.Time) bool {
+		return end.Before(fault) || start.After(well)
+	})
+	b.checkAdmitted(t, s, undecided)
 	s.checkRest(t, r, rest)
 }
 
-func (b blip) checkAdmitted(t *testing.T, s *service, late int) {
+func (b blip) checkAdmitted(t *testing.T, s *service, undecided int) {
 	t.Helper()
 	if n := s.seen.undecided(); b.undisturbed && n > 0 {
 		t.Errorf("%d requests were left undecided, want none", n)
@@ -97,7 +100,7 @@ func (b blip) checkAdmitted(t *testing.T, s *service, late int) {
 	if here := s.seen.of(local, httplimit.SourceLocal, httplimit.ResultAllowed); here > share {
 		t.Errorf("admitted in this process: %d, want at most its share, %d", here, share)
 	}
-	least, most := quota-late, quota
+	least, most := quota-undecided, quota
 	if b.loses {
 		most *= 2
 	}

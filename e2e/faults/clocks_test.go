@@ -28,7 +28,7 @@ func over(t *testing.T, store limiter.Store, limit limiter.Limit) *httplimit.Mid
 	return m
 }
 
-// admitted asks n times for the client, and tells how often it was let through.
+// admitted asks n times for the client, and returns how often it was admitted.
 func admitted(t *testing.T, m *httplimit.Middleware, n int) int {
 	t.Helper()
 	passed := 0
@@ -45,10 +45,11 @@ func admitted(t *testing.T, m *httplimit.Middleware, n int) int {
 }
 
 // The clock of a Redis steps an hour back or forward, as after a failover to a server whose clock is wrong: it frees
-// nobody who is over the limit of the window that is then, and locks nobody out for longer than two windows.
+// no key that is over the limit of its window, and locks no key out for longer than two windows.
 func TestRedisClockSteps(t *testing.T) {
 	const requests = 10
-	for _, algorithm := range []limiter.Algorithm{limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow, limiter.TokenBucket} {
+	for _, algorithm := range []limiter.Algorithm{limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow,
+		limiter.TokenBucket} {
 		t.Run(algorithm.String(), func(t *testing.T) {
 			server := miniredis.RunT(t)
 			server.ClockTTL(true)
@@ -80,7 +81,7 @@ func TestRedisClockSteps(t *testing.T) {
 }
 
 // Two processes whose clocks are 5 s apart share a memcached. Within Config.Skew the limit holds as if they agreed;
-// beyond it the faster one may miss what the slower one still counts before the turn: at most the limit more each.
+// beyond it the faster one may miss what the slower one still counts before the boundary: at most the limit more each.
 func TestMemcachedClocksApart(t *testing.T) {
 	const (
 		requests = 20
@@ -109,7 +110,7 @@ func TestMemcachedClocksApart(t *testing.T) {
 					Timeout: patience, DenyCache: -1, Skew: tc.skew, Now: func() time.Time { return now.Add(ahead) },
 				}), limiter.Per(requests, window)))
 			}
-			windows := make(map[int64]int) // what both were let through, by number
+			windows := make(map[int64]int) // how often both were admitted, by number of the window
 			for ; now.Sub(base) < 6*window; now = now.Add(step) {
 				for i, m := range processes {
 					clock := now.Add(time.Duration(i) * apart)
@@ -118,7 +119,8 @@ func TestMemcachedClocksApart(t *testing.T) {
 					windows[number] += passed
 					estimate := float64(windows[number]) + float64(windows[number-1])*float64(rest)/float64(window)
 					if most := float64(requests + tc.excess); passed > 0 && estimate > most+1 { // the estimate may be one above
-						t.Errorf("process %d at %v: the estimate is %.2f after a request was let through, want at most %.0f", i, now.Sub(base), estimate, most)
+						t.Errorf("process %d at %v: the estimate is %.2f after a request was let through, want at most %.0f", i,
+							now.Sub(base), estimate, most)
 					}
 				}
 			}

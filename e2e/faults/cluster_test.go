@@ -15,7 +15,7 @@ import (
 	"github.com/httplimit/httplimit/limiter/redisstore"
 )
 
-// One of three masters is away: clients whose counters lie there are decided by policy, and nobody else notices.
+// One of three masters is away: the policy decides for clients whose counters lie there, and no other client notices.
 func TestClusterMasterAway(t *testing.T) {
 	t.Parallel()
 	const away = 1
@@ -33,7 +33,7 @@ func TestClusterMasterAway(t *testing.T) {
 			client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ContextTimeoutEnabled: true})
 			t.Cleanup(func() { client.Close() })
 			store := redisStore(t, client, redisstore.Config{Timeout: timeout})
-			s := serve(t, store)
+			s := startService(t, store)
 			names := namesByMaster(t, client)
 			for _, name := range names {
 				s.spend(t, name)
@@ -51,14 +51,16 @@ func TestClusterMasterAway(t *testing.T) {
 			for n := 0; n < 100 || store.Healthy(); n++ {
 				got := s.ask(closed, names[away])
 				if got.fault != "" || got.status != http.StatusServiceUnavailable || got.end.Sub(got.start) > longest {
-					t.Errorf("a client of the master that is away: got %d %s after %v, want 503 within %v", got.status, got.fault, got.end.Sub(got.start), longest)
+					t.Errorf("a client of the master that is away: got %d %s after %v, want 503 within %v", got.status, got.fault,
+						got.end.Sub(got.start), longest)
 				}
 				if time.Since(down) > patience {
 					t.Fatalf("the master's breaker did not open")
 				}
 			}
 			row.heal(cluster.Masters[away], t)
-			await(t, "the master decides again", func() bool { return s.ask(closed, names[away]).status == http.StatusOK })
+			servers.Await(t, "the master decides again",
+				func() bool { return s.ask(closed, names[away]).status == http.StatusOK })
 			close(stop)
 			others.Wait()
 			cluster.AwaitOK(t)
@@ -105,7 +107,7 @@ func (s *service) undisturbed(t *testing.T, name string, stop <-chan struct{}) {
 		select {
 		case <-stop:
 			checkReplies(t, replies)
-			checkWell(t, replies, func(reply) bool { return true })
+			s.checkWell(t, replies, func(start, end time.Time) bool { return true })
 			return
 		case <-time.After(pause):
 		}
@@ -116,7 +118,8 @@ func (s *service) undisturbed(t *testing.T, name string, stop <-chan struct{}) {
 	}
 }
 
-// checkMasters checks what the store admits afterwards: its quota anew to who lost its counts, nothing to the others.
+// checkMasters checks how much the store admits afterwards: at most its quota to the client whose counts were lost, and
+// nothing to the others.
 func checkMasters(t *testing.T, s *service, names []string, away int, loses bool) {
 	t.Helper()
 	for i, name := range names {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/httplimit/httplimit"
 	"github.com/httplimit/httplimit/e2e/faults/proxy"
+	"github.com/httplimit/httplimit/e2e/servers"
 )
 
 // kinds are the servers for rows that say the same of each.
@@ -21,12 +22,12 @@ func kinds(t *testing.T, o options, row func(t *testing.T, r *rig)) {
 	t.Run("memcached", func(t *testing.T) { row(t, startMemcached(t, o)) })
 }
 
-// decides tells whether a request to a server is one that counts.
+// decides reports whether a request to a server is one that counts.
 func decides(request []byte) bool {
 	return bytes.Contains(request, []byte("evalsha")) || bytes.HasPrefix(request, []byte("incr"))
 }
 
-// spent is what the store has counted for a client, as it says itself.
+// spent returns how many units of a client the store has counted.
 func (s *service) spent(t *testing.T, path, client string) int {
 	t.Helper()
 	v, err := s.Peek(context.Background(), path, client)
@@ -36,20 +37,20 @@ func (s *service) spent(t *testing.T, path, client string) int {
 	return int(v.Limit.Requests - v.Remaining)
 }
 
-// The server has executed what it was told, and the answer is lost on its way back: the request is left undecided, and
-// counted once, for nobody tries again what may have been done.
+// The server has executed a command, and its answer is lost: the request is left undecided and is counted once, because
+// a command that may have been executed is not sent again.
 func TestAnswersLost(t *testing.T) {
 	kinds(t, options{timeout: patience, steadfast: true}, func(t *testing.T, r *rig) {
 		const requests = 60
-		s := serve(t, r.store)
+		s := startService(t, r.store)
 		s.ask(open, "client") // the server knows the script now, or the item
-		turn := 0
+		decisions := 0
 		r.proxy.Set(proxy.Fault{Answer: func(request []byte) proxy.Action {
 			if !decides(request) {
 				return proxy.Action{}
 			}
-			turn++
-			return proxy.Action{Lose: turn%3 == 0}
+			decisions++
+			return proxy.Action{Lose: decisions%3 == 0}
 		}})
 		for range requests {
 			if got := s.ask(open, "client"); got.fault != "" || got.status != http.StatusOK {
@@ -66,11 +67,11 @@ func TestAnswersLost(t *testing.T) {
 	})
 }
 
-// Somebody flushes the scripts of a server all the time: nobody notices.
+// The scripts of a server are flushed again and again: no client notices.
 func TestRedisScriptFlushLoop(t *testing.T) {
 	const requests = 100 // of each worker
 	r := startRedis(t, options{timeout: patience})
-	s := serve(t, r.store)
+	s := startService(t, r.store)
 	stop := make(chan struct{})
 	var flushes, clients sync.WaitGroup
 	flushes.Go(func() {
@@ -106,7 +107,7 @@ func TestRedisScriptFlushLoop(t *testing.T) {
 // A thousand requests of one client at the same moment.
 func TestThousandAtOnce(t *testing.T) {
 	row := func(t *testing.T, r *rig) {
-		s := serve(t, r.store)
+		s := startService(t, r.store)
 		handler := s.Handler(http.HandlerFunc(answer))
 		ask := func() int {
 			request := httptest.NewRequest(http.MethodGet, "/"+local, nil)
@@ -138,8 +139,8 @@ func TestThousandAtOnce(t *testing.T) {
 		if r.client != nil && admitted.Load() != quota {
 			t.Errorf("admitted: %d of a thousand, want %d", admitted.Load(), quota)
 		}
-		// memcached may refuse some too early while they race; what is left is there for who comes next.
-		await(t, "the quota is spent", func() bool {
+		// memcached may refuse some too early while they race; what remains is there for later requests.
+		servers.Await(t, "the quota is spent", func() bool {
 			if ask() == http.StatusOK {
 				admitted.Add(1)
 			}
@@ -151,18 +152,18 @@ func TestThousandAtOnce(t *testing.T) {
 	}
 	t.Run("redis", func(t *testing.T) { row(t, startRedis(t, options{timeout: patience})) })
 	t.Run("memcached", func(t *testing.T) {
-		// Each call has a connection of its own, and memcached takes 1024 unless told.
+		// Each call has a connection of its own, and memcached takes 1024 by default.
 		row(t, startMemcached(t, options{timeout: patience, server: []string{"-c", "4096"}}))
 	})
 }
 
-// One answer is late. Whoever was aboard waits for it, and nobody else.
+// One answer is late. Callers in the same flight wait for it; others are not delayed.
 func TestOneAnswerLate(t *testing.T) {
 	t.Parallel()
-	const soon = 4 * time.Second // Redis takes a trip for late after an eighth of the time-out at most
+	const soon = 4 * time.Second // a flight counts as late after an eighth of the time-out at most
 	kinds(t, options{timeout: soon}, func(t *testing.T, r *rig) {
 		beside(t)
-		s := serve(t, r.store)
+		s := startService(t, r.store)
 		l := s.load(t)
 		for round := range 10 {
 			held, release := make(chan struct{}), make(chan struct{})

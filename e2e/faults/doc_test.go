@@ -5,10 +5,7 @@
 // Bounds of time are multiples of the store's time-out, which is long beside the noise of a busy machine.
 package faults_test
 
-import (
-	"testing"
-	"time"
-)
+import "time"
 
 const (
 	// timeout is how long a decision may take.
@@ -19,17 +16,4 @@ const (
 
 	// patience is how long the tests wait for what has to come. It only counts when something is wrong.
 	patience = 30 * time.Second
-
-	// interval is how often the tests look whether it has come.
-	interval = 5 * time.Millisecond
 )
-
-// await fails the test unless reached becomes true.
-func await(t *testing.T, what string, reached func() bool) {
-	t.Helper()
-	for start := time.Now(); !reached(); time.Sleep(interval) {
-		if time.Since(start) > patience {
-			t.Fatalf("%s: not within %v", what, patience)
-		}
-	}
-}

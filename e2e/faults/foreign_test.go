@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/bradfitz/gomemcache/memcache"
+
+	"github.com/httplimit/httplimit/e2e/servers"
 )
 
-// Another program has written to the place of one client's counter. The policy decides for this client, and for nobody
-// else: a server that answers is not down, however often the client asks.
+// Another program has overwritten the counter of one client. The policy decides for this client, and for no other: a
+// server that answers is not down, however often the client asks.
 func TestForeignValue(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []struct {
@@ -25,8 +27,8 @@ func TestForeignValue(t *testing.T) {
 		t.Run(kind.name, func(t *testing.T) {
 			beside(t)
 			r := kind.start(t, options{})
-			s := serve(t, r.store)
-			await(t, "the client is counted", func() bool { return s.ask(closed, "client").status == http.StatusOK })
+			s := startService(t, r.store)
+			servers.Await(t, "the client is counted", func() bool { return s.ask(closed, "client").status == http.StatusOK })
 			kind.spoil(t, r)
 			for start, n := time.Now(), 0; n < 20 || time.Since(start) < 3*timeout; n++ {
 				if got := s.ask(closed, "client"); got.fault != "" || got.status != http.StatusServiceUnavailable {

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/httplimit/httplimit/e2e/servers"
 )
 
 const (
@@ -12,8 +14,8 @@ const (
 	pause   = 25 * time.Millisecond // between the requests of one worker: rows run beside each other
 )
 
-// load is clients that ask all the time: one client, "hot", that asks for local far beyond its quota, and for the
-// other paths one client for each worker.
+// load is clients that send requests all the time: for local one client, "hot", far beyond its quota, and for the other
+// paths one client for each worker.
 type load struct {
 	stop func()
 	done sync.WaitGroup
@@ -22,20 +24,20 @@ type load struct {
 	replies []reply
 }
 
-// load starts the clients, who ask until the test or the load ends.
+// load starts the clients. They send requests until the test or the load ends.
 func (s *service) load(t *testing.T) *load {
 	stop := make(chan struct{})
 	l := &load{stop: sync.OnceFunc(func() { close(stop) })}
 	t.Cleanup(func() { l.end() })
 	for worker := range workers {
 		l.done.Go(func() {
-			for turn := worker; ; turn++ {
+			for n := worker; ; n++ {
 				select {
 				case <-stop:
 					return
 				case <-time.After(pause):
 				}
-				path, client := []string{open, closed, local}[turn%3], strconv.Itoa(worker)
+				path, client := []string{open, closed, local}[n%3], strconv.Itoa(worker)
 				if path == local {
 					client = "hot"
 				}
@@ -73,5 +75,5 @@ func (l *load) count(since time.Time, path string, status int) int {
 func (l *load) some(t *testing.T, since time.Time, path string, status int) {
 	t.Helper()
 	const enough = 30
-	await(t, path+" answers "+strconv.Itoa(status), func() bool { return l.count(since, path, status) >= enough })
+	servers.Await(t, path+" answers "+strconv.Itoa(status), func() bool { return l.count(since, path, status) >= enough })
 }

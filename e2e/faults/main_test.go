@@ -13,12 +13,12 @@ import (
 	"github.com/httplimit/httplimit/e2e/servers"
 )
 
-// TestMain also checks that no goroutine is left of all the tests together, whoever started it.
+// TestMain also checks that no goroutine is left when all tests are over.
 func TestMain(m *testing.M) {
 	before := runtime.NumGoroutine()
 	code := servers.Main(m)
 	http.DefaultClient.CloseIdleConnections()
-	for start := time.Now(); runtime.NumGoroutine() > before; time.Sleep(interval) {
+	for start := time.Now(); runtime.NumGoroutine() > before; time.Sleep(5 * time.Millisecond) {
 		if time.Since(start) > patience {
 			fmt.Fprintf(os.Stderr, "%d goroutines are left, want %d:\n", runtime.NumGoroutine(), before)
 			_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)

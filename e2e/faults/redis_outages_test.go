@@ -21,7 +21,8 @@ func TestRedisOutages(t *testing.T) {
 		{options{}, outage{name: "black hole", fault: hold, heal: works}},
 		{options{deaf: true}, outage{name: "black hole, and a client that ignores deadlines", fault: hold, heal: works}},
 		{options{}, outage{name: "slower than the time-out", fault: slow, heal: works}},
-		{options{deaf: true}, outage{name: "slower than the time-out, and a client that ignores deadlines", fault: slow, heal: works}},
+		{options{deaf: true}, outage{name: "slower than the time-out, and a client that ignores deadlines", fault: slow,
+			heal: works}},
 		{options{}, outage{name: "OOM", fault: set("maxmemory", "1"), heal: set("maxmemory", "0"), refuses: true}},
 		{options{}, outage{name: "NOAUTH", fault: password, heal: set("requirepass", "")}},
 		{options{}, outage{name: "NOPERM", fault: user("-@scripting"), heal: user("+@scripting")}},
@@ -57,8 +58,8 @@ func password(t *testing.T, r *rig) {
 	r.do(t, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
 }
 
-// After a failover the old primary is a replica: it refuses to write, and whoever stays connected to it would be
-// refused for ever. What the new primary had from it by then is kept.
+// After a failover the old primary is a replica and refuses writes, for ever to a client that stays connected to it.
+// What was replicated to the new primary by then is kept.
 func TestRedisReadOnlyAfterFailover(t *testing.T) {
 	beside(t)
 	r := startRedis(t, options{server: []string{"--repl-diskless-sync-delay", "0"}})
@@ -69,7 +70,7 @@ func TestRedisReadOnlyAfterFailover(t *testing.T) {
 		refuses: true,
 		fault: func(t *testing.T, r *rig) {
 			r.do(t, "CLIENT", "PAUSE", patience.Milliseconds(), "WRITE")
-			await(t, "the replica has everything", func() bool { return r.offset(t) == next.offset(t) })
+			servers.Await(t, "the replica has everything", func() bool { return r.offset(t) == next.offset(t) })
 			next.do(t, "REPLICAOF", "NO", "ONE")
 			r.follow(t, next.server)
 			r.do(t, "CLIENT", "UNPAUSE")
@@ -78,7 +79,7 @@ func TestRedisReadOnlyAfterFailover(t *testing.T) {
 	}.run(t, r)
 }
 
-// offset is how far the server has got in what it replicates.
+// offset returns the replication offset of the server.
 func (r *rig) offset(t *testing.T) string {
 	t.Helper()
 	info, err := r.admin.InfoMap(context.Background(), "replication").Result()
@@ -88,8 +89,8 @@ func (r *rig) offset(t *testing.T) string {
 	return info["Replication"]["master_repl_offset"]
 }
 
-// A server that reads its dump after a restart answers nothing but LOADING until it is done. What it counted after the
-// dump is lost.
+// A server that loads its dump after a restart answers nothing but LOADING until it is done. Counts from after the dump
+// are lost.
 func TestRedisLoading(t *testing.T) {
 	beside(t)
 	r := startRedis(t, options{direct: true, server: []string{
@@ -110,7 +111,7 @@ func TestRedisLoading(t *testing.T) {
 	}.run(t, r)
 }
 
-// Connections that other code holds, and does not give back.
+// Other code holds all connections of the pool.
 func TestRedisPoolExhausted(t *testing.T) {
 	beside(t)
 	r := startRedis(t, options{pool: 1})

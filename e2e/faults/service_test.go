@@ -29,13 +29,13 @@ type service struct {
 	*httplimit.Middleware
 	url    string
 	client *http.Client
-	seen   *tally
-	log    *changes
+	seen   *results
+	log    *logger
 }
 
-func serve(t *testing.T, store limiter.Store) *service {
+func startService(t *testing.T, store limiter.Store) *service {
 	t.Helper()
-	s := &service{seen: &tally{}, log: &changes{}}
+	s := &service{seen: &results{}, log: &logger{}}
 	m, err := httplimit.New(httplimit.Config{
 		Store: store, Instances: instances, Observer: s.seen, Logger: slog.New(slog.NewTextHandler(s.log, nil)),
 		Rules: []httplimit.Rule{
@@ -62,8 +62,8 @@ func serve(t *testing.T, store limiter.Store) *service {
 	return s
 }
 
-// rule counts clients by a name that they choose; a day's windows do not turn within a test, but at midnight, and then
-// a SlidingWindow remembers.
+// rule counts clients by a name that they choose. A window of a day has no boundary within a test, except at midnight,
+// and a SlidingWindow still counts the previous one then.
 func rule(path string, policy httplimit.FailurePolicy, n int64) httplimit.Rule {
 	return httplimit.Rule{
 		Name: path, Key: httplimit.Header("X-Client"), Limit: limiter.PerDay(n), Failure: policy,
@@ -78,7 +78,7 @@ type reply struct {
 	path       string
 	start, end time.Time
 	status     int
-	told       bool // a field tells where the client stands
+	fields     bool // the answer has a RateLimit field
 	fault      string
 }
 
@@ -98,7 +98,7 @@ func (s *service) ask(path, client string) reply {
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	r.end, r.status, r.told = time.Now(), response.StatusCode, response.Header.Get("Ratelimit") != ""
+	r.end, r.status, r.fields = time.Now(), response.StatusCode, response.Header.Get("Ratelimit") != ""
 	r.fault = check(path, response, string(body))
 	if err != nil {
 		r.fault = err.Error()
@@ -110,15 +110,20 @@ const problem = `{"type":"https://iana.org/assignments/http-problem-types#`
 
 // bodies are all that a client may ever read, by status.
 var bodies = map[int]string{
-	http.StatusOK:                 "hello",
-	http.StatusTooManyRequests:    problem + `quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,"violated-policies":["local"]}`,
-	http.StatusServiceUnavailable: problem + `temporary-reduced-capacity","title":"Request cannot be satisfied due to temporary server capacity constraints","status":503,"violated-policies":["closed"]}`,
+	http.StatusOK: "hello",
+	http.StatusTooManyRequests: problem + `quota-exceeded",` +
+		`"title":"Request cannot be satisfied as assigned quota has been exceeded",` +
+		`"status":429,"violated-policies":["local"]}`,
+	http.StatusServiceUnavailable: problem + `temporary-reduced-capacity",` +
+		`"title":"Request cannot be satisfied due to temporary server capacity constraints",` +
+		`"status":503,"violated-policies":["closed"]}`,
 }
 
-// check returns what is wrong with an answer, whatever the store is doing: a status that the path does not have, or
-// anything beside the fields and bodies that are documented, such as the text of an error.
+// check returns what is wrong with an answer, in every state of the store: a status that the path does not have, or
+// anything but the documented fields and bodies, such as the text of an error.
 func check(path string, response *http.Response, body string) string {
-	refused := map[string]int{local: http.StatusTooManyRequests, open: http.StatusOK, closed: http.StatusServiceUnavailable}
+	refused := map[string]int{local: http.StatusTooManyRequests, open: http.StatusOK,
+		closed: http.StatusServiceUnavailable}
 	if response.StatusCode != http.StatusOK && response.StatusCode != refused[path] {
 		return path + " answered " + response.Status
 	}
@@ -138,8 +143,8 @@ func check(path string, response *http.Response, body string) string {
 	return ""
 }
 
-// tally counts what the Middleware told its Observer.
-type tally struct {
+// results counts what the Middleware passed to its Observer.
+type results struct {
 	mu    sync.Mutex
 	count map[decided]int
 	took  []took
@@ -157,28 +162,28 @@ type took struct {
 	d  time.Duration
 }
 
-func (t *tally) Observe(o httplimit.Observation) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.count == nil {
-		t.count = make(map[decided]int)
+func (r *results) Observe(o httplimit.Observation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.count == nil {
+		r.count = make(map[decided]int)
 	}
-	t.count[decided{o.Rule, o.Source, o.Result}]++
-	t.took = append(t.took, took{time.Now(), o.Store})
+	r.count[decided{o.Rule, o.Source, o.Result}]++
+	r.took = append(r.took, took{time.Now(), o.Store})
 }
 
-func (t *tally) of(rule string, source httplimit.Source, result httplimit.Result) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.count[decided{rule, source, result}]
+func (r *results) of(rule string, source httplimit.Source, result httplimit.Result) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.count[decided{rule, source, result}]
 }
 
 // undecided is how many requests the store did not decide, whatever became of them.
-func (t *tally) undecided() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (r *results) undecided() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	n := 0
-	for d, count := range t.count {
+	for d, count := range r.count {
 		if d.source == httplimit.SourceLocal || d.source == httplimit.SourceNone {
 			n += count
 		}
@@ -186,12 +191,25 @@ func (t *tally) undecided() int {
 	return n
 }
 
+// slow returns the decisions that ended between two moments and took longer than the time-out.
+func (r *results) slow(from, to time.Time) []took {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []took
+	for _, one := range r.took {
+		if one.d >= timeout && one.at.After(from) && one.at.Before(to) {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
 // between returns how long the store took for the decisions between two moments.
-func (t *tally) between(from, to time.Time) []time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (r *results) between(from, to time.Time) []time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	var all []time.Duration
-	for _, one := range t.took {
+	for _, one := range r.took {
 		if one.at.Add(-one.d).After(from) && one.at.Before(to) {
 			all = append(all, one.d)
 		}
@@ -199,25 +217,25 @@ func (t *tally) between(from, to time.Time) []time.Duration {
 	return all
 }
 
-// changes is the Middleware's log.
-type changes struct {
+// logger keeps the lines of the Middleware's log.
+type logger struct {
 	mu    sync.Mutex
 	lines []string
 }
 
-func (c *changes) Write(line []byte) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.lines = append(c.lines, string(line))
+func (l *logger) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, string(line))
 	return len(line), nil
 }
 
-// about returns the lines that tell of a change of the rule's state.
-func (c *changes) about(rule string) []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// about returns the lines about changes of the rule's state.
+func (l *logger) about(rule string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	var lines []string
-	for _, line := range c.lines {
+	for _, line := range l.lines {
 		if strings.Contains(line, "rule="+rule+" ") {
 			lines = append(lines, line)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/httplimit/httplimit/limiter/redisstore"
 )
 
-// What the replica had not received when the primary died is counted anew, and nothing more.
+// Units that the replica had not received when the primary died can be spent again, and no others.
 func TestFailoverLosesWhatWasNotReplicated(t *testing.T) {
 	t.Parallel()
 	group := servers.RedisSentinel(t)
@@ -25,7 +25,8 @@ func TestFailoverLosesWhatWasNotReplicated(t *testing.T) {
 	awaitReplica(t, group)
 	// The replica stands still and loses its connection, so that nothing waits for it in a buffer.
 	group.Replica.Pause(t)
-	if n, err := operator(t, group.Primary.Addr()).ClientKillByFilter(t.Context(), "TYPE", "replica").Result(); n != 1 || err != nil {
+	if n, err := operator(t, group.Primary.Addr()).ClientKillByFilter(t.Context(), "TYPE", "replica").Result(); n != 1 ||
+		err != nil {
 		t.Fatalf("the primary cut off %d replicas, error %v, want one", n, err)
 	}
 	spend(t, store, limit, lost)
@@ -40,51 +41,51 @@ func TestFailoverLosesWhatWasNotReplicated(t *testing.T) {
 	}
 }
 
-// The primary dies while many callers ask it. Until the replica has taken over they see errors, nobody does anything
-// about it, and then they are let in again: once more for each unit of which the replica did not know.
+// The primary dies under load. Until the replica has taken over, callers get errors. Without any intervention they are
+// then admitted again: once more for each unit of which the replica did not know.
 func TestFailoverUnderLoad(t *testing.T) {
 	t.Parallel()
 	group := servers.RedisSentinel(t)
 	store := failoverStore(t, group)
 	awaitDecision(t, store)
 	const limit = 20_000 // more than is asked for while the primary lives
-	var book ledger
+	var seen admissions
 	var callers sync.WaitGroup
 	for range 8 {
-		callers.Go(func() { book.keep(t, store, limit) })
+		callers.Go(func() { seen.collect(t, store, limit) })
 	}
-	await(t, "admissions", &book.allowed, 500)
-	confirmed := book.allowed.Load()
+	awaitMore(t, "admissions", &seen.allowed, 500)
+	confirmed := seen.allowed.Load()
 	awaitReplica(t, group)
-	await(t, "admissions that may get lost", &book.allowed, 100)
+	awaitMore(t, "admissions that may get lost", &seen.allowed, 100)
 	group.Primary.Kill(t)
-	book.killed.Store(time.Now().UnixMilli())
+	seen.killed.Store(time.Now().UnixMilli())
 	callers.Wait()
 
-	before, after := book.admissions()
+	before, after := seen.split()
 	if len(before) == 0 || len(after) == 0 {
-		t.Fatalf("let in %d before the failover and %d after it, want some of both", len(before), len(after))
+		t.Fatalf("admitted %d before the failover and %d after it, want some of both", len(before), len(after))
 	}
 	if once := slices.Compact(slices.Clone(before)); len(once) != len(before) {
-		t.Errorf("before the failover %d were let in on %d counts", len(before), len(once))
+		t.Errorf("before the failover %d were admitted on %d counts", len(before), len(once))
 	}
 	if once := slices.Compact(slices.Clone(after)); len(once) != len(after) {
-		t.Errorf("after the failover %d were let in on %d counts", len(after), len(once))
+		t.Errorf("after the failover %d were admitted on %d counts", len(after), len(once))
 	}
-	known := after[0] // to the replica when it took over
-	if known < confirmed {
-		t.Errorf("the new primary knew of %d units, want at least the %d that it had confirmed", known, confirmed)
+	replicaHad := after[0] // when it took over
+	if replicaHad < confirmed {
+		t.Errorf("the new primary knew of %d units, want at least the %d that it had confirmed", replicaHad, confirmed)
 	}
-	first, _ := slices.BinarySearch(before, known)
+	first, _ := slices.BinarySearch(before, replicaHad)
 	lost := len(before) - first
-	t.Logf("let in %d before the failover, of which %d were lost, and %d after it", len(before), lost, len(after))
+	t.Logf("admitted %d before the failover, of which %d were lost, and %d after it", len(before), lost, len(after))
 	if got := len(before) + len(after); got > limit+lost {
-		t.Errorf("let in %d, want at most the limit of %d and the %d that were lost", got, limit, lost)
+		t.Errorf("admitted %d, want at most the limit of %d and the %d that were lost", got, limit, lost)
 	}
 }
 
-// ledger holds on what count each of the callers was let in: how many units were in use before.
-type ledger struct {
+// admissions are the States on which callers were admitted: how many units were in use before.
+type admissions struct {
 	allowed atomic.Int64
 	killed  atomic.Int64 // when the primary was gone, in Unix milliseconds of its own clock; 0 until then
 
@@ -92,16 +93,16 @@ type ledger struct {
 	states []limiter.State
 }
 
-// keep asks until the new primary refuses.
-func (b *ledger) keep(t *testing.T, store *redisstore.Store, limit int64) {
+// collect takes units until the new primary refuses.
+func (a *admissions) collect(t *testing.T, store *redisstore.Store, limit int64) {
 	for deadline := time.Now().Add(3 * patient); time.Now().Before(deadline); {
 		charges := []limiter.Charge{hot(limit, 1)}
 		taken, err := store.Take(t.Context(), charges)
-		switch killed := b.killed.Load(); {
+		switch killed := a.killed.Load(); {
 		case err != nil:
 			time.Sleep(time.Millisecond) // or errors would take the machine's time from the failover
 		case taken:
-			b.note(charges[0].State)
+			a.note(charges[0].State)
 		case killed != 0 && charges[0].At > killed:
 			return
 		}
@@ -109,17 +110,17 @@ func (b *ledger) keep(t *testing.T, store *redisstore.Store, limit int64) {
 	t.Errorf("no new primary has refused within %v", 3*patient)
 }
 
-func (b *ledger) note(s limiter.State) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.states = append(b.states, s)
-	b.allowed.Add(1)
+func (a *admissions) note(s limiter.State) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.states = append(a.states, s)
+	a.allowed.Add(1)
 }
 
-// admissions are the counts, in order, on which the old primary let in and those on which the new one did.
-func (b *ledger) admissions() (before, after []int64) {
-	for _, s := range b.states {
-		if s.At <= b.killed.Load() {
+// split returns the counts, in order, on which the old primary admitted, and those on which the new one did.
+func (a *admissions) split() (before, after []int64) {
+	for _, s := range a.states {
+		if s.At <= a.killed.Load() {
 			before = append(before, s.Current)
 		} else {
 			after = append(after, s.Current)
@@ -159,15 +160,10 @@ func spend(t *testing.T, store *redisstore.Store, limit int64, units int) {
 // awaitDecision returns when the store decides.
 func awaitDecision(t *testing.T, store *redisstore.Store) {
 	t.Helper()
-	for deadline := time.Now().Add(patient); ; time.Sleep(10 * time.Millisecond) {
+	servers.Await(t, "a decision of the store", func() bool {
 		_, err := store.Take(t.Context(), []limiter.Charge{hot(1, 0)})
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no decision within %v: %v", patient, err)
-		}
-	}
+		return err == nil
+	})
 }
 
 // awaitReplica returns when the replica has confirmed all that was decided before.
@@ -175,7 +171,7 @@ func awaitReplica(t *testing.T, group *servers.Sentinel) {
 	t.Helper()
 	primary := operator(t, group.Primary.Addr()).Conn()
 	defer primary.Close()
-	// WAIT is about what its own connection has written last.
+	// WAIT is about the last write of its own connection.
 	if err := primary.Set(t.Context(), "marker", 1, time.Minute).Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ const (
 	// patient is a time-out for tests that are not about time: many callers under the race detector on a busy machine.
 	patient = 20 * time.Second
 
-	// still is a window in which nothing turns while a test runs, but for one moment in three hundred days.
+	// still is a window that has no boundary while a test runs, but for one moment in three hundred days.
 	still = 300 * 24 * time.Hour
 
 	noCache = -1
@@ -85,13 +85,9 @@ func text(t *testing.T, client *redis.Client, command ...any) string {
 	return answer
 }
 
-// await returns once n has grown by so much since the call.
-func await(t *testing.T, what string, n *atomic.Int64, by int64) {
+// awaitMore returns when n has grown by so much since the call, or when the test has failed.
+func awaitMore(t *testing.T, what string, n *atomic.Int64, by int64) {
 	t.Helper()
 	first := n.Load()
-	for deadline := time.Now().Add(patient); n.Load()-first < by; time.Sleep(time.Millisecond) {
-		if t.Failed() || time.Now().After(deadline) {
-			t.Fatalf("%s: %d came, want %d within %v", what, n.Load()-first, by, patient)
-		}
-	}
+	servers.Await(t, what, func() bool { return t.Failed() || n.Load()-first >= by })
 }

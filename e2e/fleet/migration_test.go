@@ -11,8 +11,8 @@ import (
 	"github.com/httplimit/httplimit/limiter/redisstore"
 )
 
-// A slot goes round the cluster, twice, while its client is served. No caller may see an error, none may be let in
-// too much and none refused too early: neither by counters that were there before, nor by those that are made while
+// A slot moves round the cluster, twice, while its client is served. No caller may get an error, and none may be
+// admitted too often or refused too early: neither by counters that existed before, nor by those that are created while
 // the slot is at two masters.
 func TestSlotMovesUnderLoad(t *testing.T) {
 	t.Parallel()
@@ -26,11 +26,11 @@ func TestSlotMovesUnderLoad(t *testing.T) {
 		callers.Go(func() { l.fresh(t, i) })
 	}
 	for range 2 * len(cluster.Masters) {
-		await(t, "decisions before the move", &l.decided, 100)
+		awaitMore(t, "decisions before the move", &l.decided, 100)
 		moving.open(t)
-		await(t, "decisions when new counters are made at the new master", &l.decided, 100)
-		moving.carry(t, prefix+"{"+l.client+"}:scope:w:300d")
-		await(t, "decisions when those of both are at two masters", &l.decided, 100)
+		awaitMore(t, "decisions when new counters are made at the new master", &l.decided, 100)
+		moving.move(t, prefix+"{"+l.client+"}:scope:w:300d")
+		awaitMore(t, "decisions when those of both are at two masters", &l.decided, 100)
 		moving.close(t)
 	}
 	l.over.Store(true)
@@ -43,20 +43,20 @@ func TestSlotMovesUnderLoad(t *testing.T) {
 	}
 	callers.Wait()
 	if got := l.allowed.Load(); got != most {
-		t.Errorf("let in %d, want %d", got, most)
+		t.Errorf("admitted %d, want %d", got, most)
 	}
 }
 
-// most is what both counters of the load's client let in together: more than is asked for during the moves.
+// most is how often both counters of the client admit: more often than they are asked during the moves.
 const most = 10_000
 
-// load is what callers of one client ask for.
+// load is the callers of one client.
 type load struct {
 	store  *redisstore.Store
 	client string
 
 	over    atomic.Bool
-	decided atomic.Int64 // by counters that were made for it
+	decided atomic.Int64 // by counters that were created for it
 	allowed atomic.Int64 // by both of the others
 }
 
@@ -70,7 +70,8 @@ func (l *load) both(t *testing.T) {
 func (l *load) takeBoth(t *testing.T) bool {
 	taken, err := l.store.Take(t.Context(), []limiter.Charge{
 		{Scope: "scope", Key: l.client, Limit: limiter.Per(most, still), Cost: 1},
-		{Scope: "scope", Key: l.client, Limit: limiter.Limit{Requests: 2 * most, Window: still, Algorithm: limiter.FixedWindow}, Cost: 1},
+		{Scope: "scope", Key: l.client, Limit: limiter.Limit{Requests: 2 * most, Window: still,
+			Algorithm: limiter.FixedWindow}, Cost: 1},
 	})
 	if err != nil {
 		t.Error(err)
@@ -81,7 +82,7 @@ func (l *load) takeBoth(t *testing.T) bool {
 	return taken
 }
 
-// fresh asks twice for one unit of a counter that lets one in, and goes on to the next counter.
+// fresh asks twice for one unit of a counter that admits one, and goes on to the next counter.
 func (l *load) fresh(t *testing.T, caller int) {
 	for i := 0; !l.over.Load() && !t.Failed(); i++ {
 		c := limiter.Charge{Scope: fmt.Sprint(caller, "-", i), Key: l.client, Limit: limiter.Per(1, still), Cost: 1}

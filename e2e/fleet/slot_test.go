@@ -48,7 +48,7 @@ func slotOf(t *testing.T, cluster *servers.Cluster, client string) *slot {
 // next is the master to which the slot moves next.
 func (s *slot) next() int { return (s.at + 1) % len(s.masters) }
 
-// open begins the move: from now on the owner sends those away whose keys it does not have.
+// open begins the move: from now on the owner redirects clients to the next one for keys that it does not have.
 func (s *slot) open(t *testing.T) {
 	t.Helper()
 	text(t, s.masters[s.next()], "CLUSTER", "SETSLOT", s.number, "IMPORTING", s.ids[s.at])
@@ -65,8 +65,8 @@ func (s *slot) keys(t *testing.T, most int) []string {
 	return keys
 }
 
-// carry moves keys.
-func (s *slot) carry(t *testing.T, keys ...string) {
+// move moves keys.
+func (s *slot) move(t *testing.T, keys ...string) {
 	t.Helper()
 	host, port, err := net.SplitHostPort(s.addrs[s.next()])
 	if err != nil {
@@ -81,11 +81,12 @@ func (s *slot) carry(t *testing.T, keys ...string) {
 	}
 }
 
-// close carries what is left and tells everybody of the new owner, itself first, or others would be sent in circles.
+// close moves the rest of the keys and announces the new owner to all masters, to that owner first: otherwise clients
+// would be redirected in circles.
 func (s *slot) close(t *testing.T) {
 	t.Helper()
 	for keys := s.keys(t, 100); len(keys) > 0; keys = s.keys(t, 100) {
-		s.carry(t, keys...)
+		s.move(t, keys...)
 	}
 	s.at = s.next()
 	for i := range s.masters {

@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// TestSpendIsExact: what handlers of two instances spend at once adds up, and what a status gives back is taken off.
+// Units that handlers of two instances spend at the same time add up, less those that a status refunds.
 func TestSpendIsExact(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: servers.Redis(t).Addr(), ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = client.Close() })
@@ -28,7 +28,8 @@ func TestSpendIsExact(t *testing.T) {
 			t.Fatal(err)
 		}
 		m, err := httplimit.New(httplimit.Config{Store: store, Expose: true, Rules: []httplimit.Rule{{
-			Name: "tokens", Key: httplimit.Everyone(), Limit: limiter.Per(plenty, 366*24*time.Hour), Failure: httplimit.FailClosed,
+			Name: "tokens", Key: httplimit.Everyone(), Limit: limiter.Per(plenty, 366*24*time.Hour),
+			Failure:     httplimit.FailClosed,
 			CountStatus: func(status int) bool { return status == http.StatusOK },
 		}}})
 		if err != nil {
@@ -39,7 +40,7 @@ func TestSpendIsExact(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range requests {
 		wg.Go(func() {
-			serve(instances[i%2], func(w http.ResponseWriter, r *http.Request) {
+			handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				var parts sync.WaitGroup
 				for range spends {
 					parts.Go(func() {
@@ -53,6 +54,8 @@ func TestSpendIsExact(t *testing.T) {
 					w.WriteHeader(http.StatusBadGateway) // costs nothing
 				}
 			})
+			request := httptest.NewRequest(http.MethodGet, "/", nil)
+			instances[i%2].Handler(handler).ServeHTTP(httptest.NewRecorder(), request)
 		})
 	}
 	wg.Wait()
@@ -63,8 +66,4 @@ func TestSpendIsExact(t *testing.T) {
 	if got, want := plenty-v.Remaining, int64(requests*4/5*(1+spends*tokens)); got != want {
 		t.Errorf("spent: got %d, want %d", got, want)
 	}
-}
-
-func serve(m *httplimit.Middleware, handler http.HandlerFunc) {
-	m.Handler(handler).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
 }

@@ -50,7 +50,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// listenTLS makes a server that runs listen for TLS as well, and returns where.
+// listenTLS makes a running server listen for TLS as well, and returns the address.
 func listenTLS(t *testing.T, addr, certificate string) string {
 	t.Helper()
 	addAccount(t, rules, addr)
@@ -76,7 +76,8 @@ func listenTLS(t *testing.T, addr, certificate string) string {
 	return ""
 }
 
-// selfSigned writes a certificate for the loopback address and its key to one file, and returns that and who trusts it.
+// selfSigned writes a certificate for the loopback address and its key to one file, and returns
+// the file and a pool that trusts the certificate.
 func selfSigned(t *testing.T) (file string, authorities *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

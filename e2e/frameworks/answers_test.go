@@ -43,8 +43,9 @@ func answers() []scenario {
 			Retry-After: 3601
 			Cache-Control: no-store`,
 	}, {
-		name:   "older fields",
-		around: []httplimit.Config{{Headers: httplimit.RateLimitDraft06 | httplimit.XRateLimitDelta, Rules: []httplimit.Rule{byIP("ip", limiter.PerHour(1))}}},
+		name: "older fields",
+		around: []httplimit.Config{{Headers: httplimit.RateLimitDraft06 | httplimit.XRateLimitDelta,
+			Rules: []httplimit.Rule{byIP("ip", limiter.PerHour(1))}}},
 		script: `
 			GET /items/7
 			take /ip 127.0.0.1 1

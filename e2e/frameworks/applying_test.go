@@ -76,7 +76,8 @@ func applying() []scenario {
 		name: "no key",
 		around: limits(
 			httplimit.Rule{Name: "peer", Key: httplimit.Header("X-Account"), Limit: limiter.PerHour(1)},
-			httplimit.Rule{Name: "all", Key: httplimit.Header("X-Account"), NoKey: httplimit.Everyone(), Limit: limiter.PerHour(1)}),
+			httplimit.Rule{Name: "all", Key: httplimit.Header("X-Account"), NoKey: httplimit.Everyone(),
+				Limit: limiter.PerHour(1)}),
 		script: `
 			GET /items/7
 			take /peer %N:127.0.0.1 1, take /all %N: 1
@@ -226,7 +227,8 @@ func item(r *http.Request) (string, error) {
 }
 
 func target(r *http.Request) (string, error) {
-	return fmt.Sprint(r.Method, " ", r.Host, " ", r.URL.Path, " ", r.URL.RawQuery, " ", r.RequestURI, " ", r.Proto, " ", r.ContentLength), nil
+	return fmt.Sprint(r.Method, " ", r.Host, " ", r.URL.Path, " ", r.URL.RawQuery, " ", r.RequestURI, " ", r.Proto, " ",
+		r.ContentLength), nil
 }
 
 func header(r *http.Request) (string, error) {

@@ -17,11 +17,12 @@ import (
 
 // refusing refuses everything, by path. Fiber reads bodies before handlers run unless it is told not to.
 func refusing(streamBodies bool) scenario {
-	return scenario{streamBodies: streamBodies, around: []httplimit.Config{{Headers: httplimit.NoHeaders, Rules: []httplimit.Rule{{
-		Name: "path", Limit: limiter.PerHour(1),
-		Key:  httplimit.KeyFunc(func(r *http.Request) (string, error) { return strings.Clone(r.URL.Path), nil }),
-		Cost: func(*http.Request) (int64, error) { return 2, nil },
-	}}}}}
+	return scenario{streamBodies: streamBodies,
+		around: []httplimit.Config{{Headers: httplimit.NoHeaders, Rules: []httplimit.Rule{{
+			Name: "path", Limit: limiter.PerHour(1),
+			Key:  httplimit.KeyFunc(func(r *http.Request) (string, error) { return strings.Clone(r.URL.Path), nil }),
+			Cost: func(*http.Request) (int64, error) { return 2, nil },
+		}}}}}
 }
 
 // The client sends the beginning of a body and waits: it gets its refusal all the same.

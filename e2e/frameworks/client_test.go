@@ -61,7 +61,8 @@ func dial(t *testing.T, at net.Listener) *http.Client {
 		MaxIdleConnsPerHost: 64,
 	}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // describeAnswer writes what an answer says of limits:

@@ -22,8 +22,8 @@ func byIP(name string, limit limiter.Limit) httplimit.Rule {
 
 // decisions are about what rules decide and what clients are told of it.
 func decisions() []scenario {
-	trial, secret := byIP("trial", limiter.PerHour(1)), byIP("secret", limiter.PerHour(1))
-	trial.Shadow, secret.Private = true, true
+	shadow, secret := byIP("shadow", limiter.PerHour(1)), byIP("secret", limiter.PerHour(1))
+	shadow.Shadow, secret.Private = true, true
 	return []scenario{{
 		name:   "allowed and refused",
 		around: limits(byIP("ip", limiter.PerHour(2))),
@@ -74,16 +74,16 @@ func decisions() []scenario {
 			Cache-Control: no-store`,
 	}, {
 		name:   "shadow",
-		around: limits(trial, byIP("ip", limiter.PerHour(9))),
+		around: limits(shadow, byIP("ip", limiter.PerHour(9))),
 		script: `
 			GET /items/7
-			observe /trial 127.0.0.1 1, take /ip 127.0.0.1 1
+			shadow /shadow 127.0.0.1 1, take /ip 127.0.0.1 1
 			200 item 7
 			RateLimit-Policy: "ip";q=9;w=3600
 			RateLimit: "ip";r=8;t=3601
 
 			GET /items/7
-			observe /trial 127.0.0.1 1, take /ip 127.0.0.1 1
+			shadow /shadow 127.0.0.1 1, take /ip 127.0.0.1 1
 			200 item 7
 			RateLimit-Policy: "ip";q=9;w=3600
 			RateLimit: "ip";r=7;t=5401`,
@@ -104,10 +104,11 @@ func decisions() []scenario {
 			Retry-After: 3601
 			Cache-Control: no-store`,
 	}, {
-		name:    "two Middlewares on one route",
-		around:  []httplimit.Config{{Expose: true, Rules: []httplimit.Rule{byIP("outer", limiter.PerHour(9))}}},
-		onRoute: []httplimit.Config{{Expose: true, Rules: []httplimit.Rule{byIP("middle", limiter.PerHour(5))}}, {Expose: true, Rules: []httplimit.Rule{byIP("inner", limiter.PerHour(1))}}},
-		item:    func(ctx context.Context, _ string) reply { return reply{status: 200, body: told(ctx)} },
+		name:   "two Middlewares on one route",
+		around: []httplimit.Config{{Expose: true, Rules: []httplimit.Rule{byIP("outer", limiter.PerHour(9))}}},
+		onRoute: []httplimit.Config{{Expose: true, Rules: []httplimit.Rule{byIP("middle", limiter.PerHour(5))}},
+			{Expose: true, Rules: []httplimit.Rule{byIP("inner", limiter.PerHour(1))}}},
+		item: func(ctx context.Context, _ string) reply { return reply{status: 200, body: told(ctx)} },
 		script: `
 			GET /items/7
 			take /outer 127.0.0.1 1

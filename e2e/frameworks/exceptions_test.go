@@ -30,10 +30,12 @@ func exceptions() []exception {
 		[]string{"Fiber", "toy"}, "client leaves before the decision", "1 -> undecided", "1\nsettled with 401",
 		"nobody reads from the connection while a handler runs, so the request goes on as if the client were there",
 	}, {
-		[]string{"Fiber", "toy"}, "client leaves before the answer", "1\ngone", "1\nsettled with 200\ntake /login 127.0.0.1 -1\ngone",
+		[]string{"Fiber", "toy"}, "client leaves before the answer", "1\ngone",
+		"1\nsettled with 200\ntake /login 127.0.0.1 -1\ngone",
 		"nobody reads from the connection while a handler runs, and one that writes nothing has answered 200",
 	}, {
-		[]string{"Fiber"}, "events", "force /tokens 127.0.0.1 2\nforce /tokens 127.0.0.1 2\nsettled with 200", "settled with 200\nforce /tokens 127.0.0.1 2\nforce /tokens 127.0.0.1 2",
+		[]string{"Fiber"}, "events", "force /tokens 127.0.0.1 2\nforce /tokens 127.0.0.1 2\nsettled with 200",
+		"settled with 200\nforce /tokens 127.0.0.1 2\nforce /tokens 127.0.0.1 2",
 		"a stream is written beside the handler, which returns",
 	}}
 }

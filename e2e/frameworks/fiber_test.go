@@ -14,7 +14,8 @@ import (
 
 // serveFiber has Fiber itself take the client from whatever stands in X-Forwarded-For.
 func serveFiber(t *testing.T, at net.Listener, a app) {
-	service := fiber.New(fiber.Config{DisableStartupMessage: true, ProxyHeader: "X-Forwarded-For", StreamRequestBody: a.streamBodies})
+	service := fiber.New(fiber.Config{DisableStartupMessage: true, ProxyHeader: "X-Forwarded-For",
+		StreamRequestBody: a.streamBodies})
 	service.Use(func(c *fiber.Ctx) (err error) {
 		defer a.left()
 		defer func() {

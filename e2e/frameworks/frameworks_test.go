@@ -58,8 +58,8 @@ type app struct {
 // handler answers /items/{id}.
 type handler func(ctx context.Context, id string) reply
 
-// reply is what a handler does in the terms of its framework: it writes an answer or, with err, fails. A failure has the
-// status if it is not 0.
+// reply is what a handler does in the terms of its framework: it writes an answer or, with err, fails. A failure has
+// the status if it is not 0.
 type reply struct {
 	status int // 0 without err: nothing is written
 	body   string
@@ -68,8 +68,8 @@ type reply struct {
 
 var errHandler = errors.New("no such luck")
 
-// byID does what the id says: "401" writes this status, "fail-403" fails with it, "fail" fails without a status, "panic"
-// panics, and all else is a plain answer.
+// byID does what the id says: "401" writes this status, "fail-403" fails with it, "fail" fails without a status,
+// "panic" panics, and all else is a plain answer.
 func byID(_ context.Context, id string) reply {
 	if failed, ok := strings.CutPrefix(id, "fail"); ok {
 		status, _ := strconv.Atoi(strings.TrimPrefix(failed, "-"))

@@ -18,7 +18,8 @@ func serveGin(t *testing.T, at net.Listener, a app) {
 	engine.Use(
 		func(c *gin.Context) { defer a.left(); c.Next() },
 		answerErrors,
-		gin.CustomRecoveryWithWriter(io.Discard, func(c *gin.Context, _ any) { c.AbortWithStatus(http.StatusInternalServerError) }),
+		gin.CustomRecoveryWithWriter(io.Discard,
+			func(c *gin.Context, _ any) { c.AbortWithStatus(http.StatusInternalServerError) }),
 	)
 	engine.Use(a.gin(a.around)...)
 	engine.Any("/items/:id", append(a.gin(a.onRoute), func(c *gin.Context) {

@@ -196,5 +196,6 @@ func identities() []scenario {
 }
 
 func keyed(key httplimit.Key) []httplimit.Config {
-	return []httplimit.Config{{Headers: httplimit.NoHeaders, Rules: []httplimit.Rule{{Name: "who", Key: key, Limit: limiter.PerHour(99)}}}}
+	return []httplimit.Config{{Headers: httplimit.NoHeaders,
+		Rules: []httplimit.Rule{{Name: "who", Key: key, Limit: limiter.PerHour(99)}}}}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-// year is the window of what is counted on the real clock: none that turns while this runs.
+// year is the window of what is counted on the real clock: it has no boundary while this runs.
 const year = 365 * 24 * time.Hour
 
 // outages are about a store that cannot decide.
@@ -64,9 +64,10 @@ func outages() []scenario {
 			Retry-After: 1
 			Cache-Control: no-store`,
 	}, {
-		name:   "store down, policies of all kinds",
-		around: shared(rule("local", httplimit.FailLocal), rule("open", httplimit.FailOpen), rule("closed", httplimit.FailClosed)),
-		down:   true,
+		name: "store down, policies of all kinds",
+		around: shared(rule("local", httplimit.FailLocal), rule("open", httplimit.FailOpen),
+			rule("closed", httplimit.FailClosed)),
+		down: true,
 		script: `
 			GET /items/7
 			take /local 127.0.0.1 1, take /open 127.0.0.1 1, take /closed 127.0.0.1 1 -> undecided

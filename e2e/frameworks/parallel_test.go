@@ -17,8 +17,8 @@ import (
 
 const clients, requestsEach = 50, 10
 
-// Clients at the same time, each with keys of its own that are found in four ways, on connections that they share: every client
-// is counted for what it did and nobody else.
+// Concurrent clients, each with keys of its own that are found in four ways, on connections that they share: each client
+// is counted for its own requests and for no others.
 func TestParallelClientsAreNotMixedUp(t *testing.T) {
 	for _, f := range frameworks() {
 		t.Run(f.name, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestParallelClientsAreNotMixedUp(t *testing.T) {
 	}
 }
 
-// manyKeys returns a Middleware whose rules all count clients apart.
+// manyKeys returns a Middleware whose rules all count each client on its own.
 func manyKeys(t *testing.T) (*recorder, *httplimit.Middleware) {
 	t.Helper()
 	counts, err := memstore.New(memstore.Config{})
@@ -56,13 +56,15 @@ func manyKeys(t *testing.T) (*recorder, *httplimit.Middleware) {
 	store := record(counts)
 	limit := limiter.Per(requestsEach, year)
 	proxy := netip.MustParsePrefix("127.0.0.0/8")
-	m, err := httplimit.New(httplimit.Config{Store: store, Expose: true, Logger: slog.New(slog.DiscardHandler), Rules: []httplimit.Rule{
-		{Name: "header", Limit: limit, Key: httplimit.Header("X-Client")},
-		{Name: "address", Limit: limit, Key: httplimit.ClientIP(proxy), Private: true},
-		{Name: "function", Limit: limit, Key: httplimit.KeyFunc(item), Private: true},
-		{Name: "returned", Limit: limit, Key: httplimit.Compose(httplimit.Header("X-Client"), httplimit.ClientIP(proxy)), Private: true,
-			CountStatus: func(int) bool { return false }},
-	}})
+	m, err := httplimit.New(httplimit.Config{Store: store, Expose: true, Logger: slog.New(slog.DiscardHandler),
+		Rules: []httplimit.Rule{
+			{Name: "header", Limit: limit, Key: httplimit.Header("X-Client")},
+			{Name: "address", Limit: limit, Key: httplimit.ClientIP(proxy), Private: true},
+			{Name: "function", Limit: limit, Key: httplimit.KeyFunc(item), Private: true},
+			{Name: "returned", Limit: limit, Key: httplimit.Compose(httplimit.Header("X-Client"), httplimit.ClientIP(proxy)),
+				Private:     true,
+				CountStatus: func(int) bool { return false }},
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +87,8 @@ func visit(client *http.Client, i, n int) error {
 		return err
 	}
 	left := fmt.Sprintf(`"header";r=%d;`, requestsEach-1-n)
-	if got := answer.Header.Get("RateLimit"); answer.StatusCode != http.StatusOK || body != "item "+name(i) || !strings.HasPrefix(got, left) {
+	if got := answer.Header.Get("RateLimit"); answer.StatusCode != http.StatusOK || body != "item "+name(i) ||
+		!strings.HasPrefix(got, left) {
 		return fmt.Errorf("got %s %q with RateLimit %s, want its own item and %s", answer.Status, body, got, left)
 	}
 	return nil

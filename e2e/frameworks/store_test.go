@@ -51,9 +51,10 @@ func (r *recorder) noted() []string {
 	return lines
 }
 
-// describe writes a batch as "take /ip 192.0.2.7 1, observe /trial 192.0.2.7 1": mode, scope, key and cost of each.
+// describe writes a batch as "take /ip 192.0.2.7 1, shadow /shadow 192.0.2.7 1": mode, scope, key and cost of each.
 func describe(charges []limiter.Charge) string {
-	modes := map[limiter.Mode]string{limiter.Enforce: "take", limiter.Shadow: "observe", limiter.Peek: "look", limiter.Force: "force"}
+	modes := map[limiter.Mode]string{limiter.Enforce: "take", limiter.Shadow: "shadow", limiter.Peek: "peek",
+		limiter.Force: "force"}
 	parts := make([]string, len(charges))
 	for i, c := range charges {
 		parts[i] = fmt.Sprintf("%s %s %s %d", modes[c.Mode], c.Scope, c.Key, c.Cost)

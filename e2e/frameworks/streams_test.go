@@ -70,7 +70,8 @@ func TestWebSocketIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, refused, err := st.dialWebSocket(t)
-			if err == nil || refused == nil || refused.StatusCode != http.StatusTooManyRequests || refused.Header.Get("Retry-After") != "3601" {
+			if err == nil || refused == nil || refused.StatusCode != http.StatusTooManyRequests ||
+				refused.Header.Get("Retry-After") != "3601" {
 				t.Errorf("a second one: got %+v, %v, want 429 with Retry-After", refused, err)
 			}
 			checkSentBack(t, first, "still open")

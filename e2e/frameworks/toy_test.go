@@ -79,7 +79,8 @@ func (r *toyRequest) HTTP() *http.Request {
 	if r.http != nil {
 		return r.http
 	}
-	h := &http.Request{Method: r.x.verb, RequestURI: r.x.target, Proto: r.x.version, Header: http.Header{}, RemoteAddr: r.RemoteAddr()}
+	h := &http.Request{Method: r.x.verb, RequestURI: r.x.target, Proto: r.x.version, Header: http.Header{},
+		RemoteAddr: r.RemoteAddr()}
 	h.URL, _ = url.ParseRequestURI(r.x.target)
 	h.ProtoMajor, h.ProtoMinor, _ = http.ParseHTTPVersion(h.Proto)
 	h.ContentLength = int64(r.x.bodyLength())

@@ -1,5 +1,5 @@
-// Package retryclient_test holds the promise of Retry-After against a client that others wrote: whoever waits as
-// long as told gets through with the next request.
+// Package retryclient_test checks the promise of Retry-After with a client library of others: a client that waits as
+// long as Retry-After says is admitted with its next request.
 package retryclient_test
 
 import (
@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { servers.Main(m) }
 
-func TestFirstTryAfterRetryAfterGetsThrough(t *testing.T) {
+func TestRetryAfterIsLongEnough(t *testing.T) {
 	const requests, window = 2, 2 * time.Second
 	for name, protect := range map[string]func(http.Handler) http.Handler{
 		"PerIP":       httplimit.PerIP(requests, window),
@@ -29,7 +29,7 @@ func TestFirstTryAfterRetryAfterGetsThrough(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var seen journal
+			var seen statusLog
 			server := httptest.NewServer(seen.record(protect(http.HandlerFunc(answer))))
 			defer server.Close()
 
@@ -47,7 +47,7 @@ func TestFirstTryAfterRetryAfterGetsThrough(t *testing.T) {
 }
 
 // untilRefused sends requests until the server has refused one, and returns how it answered that one and its retry.
-func untilRefused(t *testing.T, client *retryablehttp.Client, url string, seen *journal) []int {
+func untilRefused(t *testing.T, client *retryablehttp.Client, url string, seen *statusLog) []int {
 	t.Helper()
 	for range 20 { // the third is refused, unless the machine stalls for a whole window
 		response, err := client.Get(url)
@@ -65,7 +65,8 @@ func untilRefused(t *testing.T, client *retryablehttp.Client, url string, seen *
 
 func protection(t *testing.T, limit limiter.Limit) func(http.Handler) http.Handler {
 	t.Helper()
-	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limit}}})
+	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(),
+		Limit: limit}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,35 +75,35 @@ func protection(t *testing.T, limit limiter.Limit) func(http.Handler) http.Handl
 
 func answer(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }
 
-// journal notes the statuses of a server's answers in their order.
-type journal struct {
+// statusLog records the statuses of a server's answers in their order.
+type statusLog struct {
 	mu       sync.Mutex
 	statuses []int
 }
 
-func (j *journal) record(next http.Handler) http.Handler {
+func (l *statusLog) record(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(&writer{w, j}, r)
+		next.ServeHTTP(&writer{w, l}, r)
 	})
 }
 
-// take returns what was noted since it was last called.
-func (j *journal) take() []int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	statuses := j.statuses
-	j.statuses = nil
+// take returns the statuses since it was last called.
+func (l *statusLog) take() []int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	statuses := l.statuses
+	l.statuses = nil
 	return statuses
 }
 
 type writer struct {
 	http.ResponseWriter
-	journal *journal
+	log *statusLog
 }
 
 func (w *writer) WriteHeader(status int) {
-	w.journal.mu.Lock()
-	w.journal.statuses = append(w.journal.statuses, status)
-	w.journal.mu.Unlock()
+	w.log.mu.Lock()
+	w.log.statuses = append(w.log.statuses, status)
+	w.log.mu.Unlock()
 	w.ResponseWriter.WriteHeader(status)
 }

@@ -40,7 +40,8 @@ func (c *Cluster) AwaitOK(t testing.TB) {
 	t.Helper()
 	for _, node := range c.Masters {
 		await(t, "cluster", func() error {
-			return expect(node.Addr(), []string{"CLUSTER", "INFO"}, "cluster_state:ok", "cluster_size:3", "cluster_known_nodes:3",
+			return expect(node.Addr(), []string{"CLUSTER", "INFO"}, "cluster_state:ok", "cluster_size:3",
+				"cluster_known_nodes:3",
 				"cluster_slots_ok:"+strconv.Itoa(clusterSlots))
 		})
 	}

@@ -19,7 +19,7 @@ func Memcached(t testing.TB, options ...string) *Server {
 		args: func(port int) []string {
 			args := []string{"-l", "127.0.0.1", "-p", strconv.Itoa(port), "-U", "0"}
 			if os.Geteuid() == 0 {
-				args = append(args, "-u", "root") // it refuses to run as root unless told to
+				args = append(args, "-u", "root") // it refuses to run as root by default
 			}
 			return append(args, options...)
 		},

@@ -10,7 +10,7 @@ import (
 // to 60999), so that a killed server finds its port still free when it is restarted.
 const firstPort, lastPort = 10240, 32766
 
-// freePort returns a loopback port on which nobody listens at the moment.
+// freePort returns a loopback port that is free at the moment.
 func freePort() (int, error) {
 	var err error
 	for range 50 {

@@ -21,7 +21,8 @@ func Redis(t testing.TB, options ...string) *Server {
 	return start(t, program{
 		binary: "redis-server",
 		args: func(port int) []string {
-			return append([]string{"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"}, options...)
+			return append([]string{"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"},
+				options...)
 		},
 		pid: redisPID,
 	}, freePort)
@@ -43,7 +44,8 @@ func ask(addr string, command ...string) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
-	answer, err := exec.CommandContext(ctx, "redis-cli", append([]string{"-e", "-h", host, "-p", port}, command...)...).CombinedOutput()
+	answer, err := exec.CommandContext(ctx, "redis-cli",
+		append([]string{"-e", "-h", host, "-p", port}, command...)...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%s to %s: %w: %s", strings.Join(command, " "), addr, err, answer)
 	}

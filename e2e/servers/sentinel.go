@@ -75,7 +75,7 @@ func (s *Sentinel) startSentinel(t testing.TB) *Server {
 	return sentinel
 }
 
-// ready tells whether the sentinel knows the replica and both of its like, and may start a failover.
+// ready returns nil if the sentinel knows the replica and both other sentinels, and may start a failover.
 func (s *Sentinel) ready(sentinel *Server) error {
 	known, err := ask(sentinel.Addr(), "INFO", "sentinel")
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package servers starts real Redis (7.0 or later) and memcached servers for tests: on free loopback ports, with
 // nothing kept on disk, and ended by their process ids when the test is over.
 //
-// Where a program is not installed the test is skipped, and told so, unless HTTPLIMIT_SERVERS=required is set: then
+// Where a program is not installed the test is skipped, with a message, unless HTTPLIMIT_SERVERS=required is set: then
 // it fails.
 package servers
 
@@ -26,11 +26,11 @@ type Server struct {
 	exited  chan struct{} // closed when the process of command is gone
 }
 
-// program tells how one kind of server is started and recognised.
+// program describes how one kind of server is started and recognised.
 type program struct {
 	binary string
 	args   func(port int) []string
-	pid    func(addr string) (int, error) // asks whoever answers at addr for its process id
+	pid    func(addr string) (int, error) // asks the server that answers at addr for its process id
 	config string                         // the name of a file in its folder that it wants to find there, or ""
 }
 
@@ -46,8 +46,8 @@ func (s *Server) Kill(t testing.TB) {
 	}
 }
 
-// Restart starts a killed server again at the same address and returns when it answers. What it held is gone; a
-// cluster's node and a sentinel remember whom they belong to.
+// Restart starts a killed server again at the same address and returns when it answers. Its data is gone; a
+// node of a cluster and a sentinel remember their group.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	s.Kill(t)
@@ -144,7 +144,7 @@ func (s *Server) awaitAnswer() error {
 	})
 }
 
-// finish ends the server with its test, and shows what it had to say if the test failed.
+// finish ends the server with its test, and logs the server's output if the test failed.
 func (s *Server) finish(t testing.TB) {
 	t.Helper()
 	s.Kill(t)

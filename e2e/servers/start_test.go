@@ -40,7 +40,7 @@ func TestStartTriesAnotherPort(t *testing.T) {
 	}
 }
 
-func TestStartTellsWhatTheServerSaid(t *testing.T) {
+func TestStartReportsTheServersMessage(t *testing.T) {
 	requireInstalled(t, "redis-server", "redis-cli")
 	outcome := run(t, func(t testing.TB) { Redis(t, "--no-such-option", "1") })
 	if !strings.Contains(outcome, "failed: ") || !strings.Contains(outcome, "no-such-option") {
@@ -84,7 +84,7 @@ func (v *verdict) end(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// run tells how a test made of body ends: "passed", or what it was skipped or failed with.
+// run returns how a test made of body ends: "passed", or what it was skipped or failed with.
 func run(t *testing.T, body func(testing.TB)) string {
 	v := &verdict{TB: t, outcome: "passed"}
 	done := make(chan struct{})

@@ -30,8 +30,8 @@ type Fault struct {
 	// Hold keeps all that is sent in either direction until another fault is set, and then passes it on:
 	// connections are accepted and nothing is answered.
 	Hold bool
-	// Answer is asked what to do with an answer. request is what the client has sent last on the connection. Nil
-	// passes all on.
+	// Answer decides what happens to an answer. request is the latest that the client has sent on the connection. Nil
+	// passes all answers on.
 	Answer func(request []byte) Action
 
 	over chan struct{} // closed when another fault is set
@@ -49,7 +49,7 @@ type link struct {
 	client, server *net.TCPConn
 	gone           chan struct{}
 	close          func()
-	mute           atomic.Bool // what the client sends vanishes, and nothing comes back
+	mute           atomic.Bool // data of the client is dropped, and nothing comes back
 	request        atomic.Pointer[[]byte]
 }
 
@@ -100,7 +100,7 @@ func (p *Proxy) HalfClose() {
 	}
 }
 
-// Mute makes the connections that are open dead without a word, as a router does that forgot them. New ones work.
+// Mute makes the open connections dead without closing them, as a router does that has forgotten them. New ones work.
 func (p *Proxy) Mute() {
 	for _, l := range p.open() {
 		l.mute.Store(true)
@@ -256,7 +256,7 @@ func (l *link) suffer(a Action) error {
 	return nil
 }
 
-// pump hands on what comes, as it comes, until either side fails.
+// pump passes data on as it arrives, until either side fails.
 func pump(from io.Reader, pass func([]byte) error) {
 	buffer := make([]byte, 64<<10)
 	for {

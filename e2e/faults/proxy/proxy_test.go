@@ -192,7 +192,7 @@ func TestOpenCountsConnections(t *testing.T) {
 }
 
 func TestServerThatIsAway(t *testing.T) {
-	p := proxy.New(t, "127.0.0.1:1") // nobody listens on a port that only root may take
+	p := proxy.New(t, "127.0.0.1:1") // a port that only root may take, where no server listens
 	if got := dial(t, p).ask(t, "a", long); got != "gone" {
 		t.Errorf("got %q, want a connection that ends", got)
 	}
