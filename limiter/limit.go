@@ -89,9 +89,6 @@ func (l Limit) Capacity() int64 {
 	return l.Requests
 }
 
-// WindowMillis is the Window in milliseconds, the unit of all arithmetic in this package.
-func (l Limit) WindowMillis() int64 { return int64(l.Window / time.Millisecond) }
-
 // SameWindow reports whether l and other have the same Algorithm and Window. For one scope and key that is the same
 // counter.
 func (l *Limit) SameWindow(other *Limit) bool {

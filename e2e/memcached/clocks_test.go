@@ -109,7 +109,7 @@ func (y *tally) exhaust(t *testing.T, stores []*memcachestore.Store) {
 func (y *tally) add(at int64) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	number := at / y.limit.WindowMillis()
+	number := at / y.limit.Window.Milliseconds()
 	y.spent[number]++
 	y.latest[number] = max(y.latest[number], at)
 }
@@ -117,7 +117,7 @@ func (y *tally) add(at int64) {
 // check compares each window, and the weight of the previous one at its last unit, with the limit.
 func (y *tally) check(t *testing.T, beyond int64) {
 	t.Helper()
-	window, sum := y.limit.WindowMillis(), int64(0)
+	window, sum := y.limit.Window.Milliseconds(), int64(0)
 	for number, spent := range y.spent {
 		weight := int64(0)
 		if y.limit.Algorithm == limiter.SlidingWindow {

@@ -25,8 +25,8 @@ type counter struct {
 func (c *counter) sliding() bool { return c.limit.Algorithm == limiter.SlidingWindow }
 
 // start and end are the boundaries of the current window, in Unix milliseconds.
-func (c *counter) start() int64 { return c.number * c.limit.WindowMillis() }
-func (c *counter) end() int64   { return c.start() + c.limit.WindowMillis() }
+func (c *counter) start() int64 { return c.number * c.limit.Window.Milliseconds() }
+func (c *counter) end() int64   { return c.start() + c.limit.Window.Milliseconds() }
 
 // count returns the units that count in full against the limit: those of the current and of the next window.
 func (c *counter) count() int64 { return bounded(bounded(c.current) + bounded(c.next)) }
@@ -43,7 +43,7 @@ func (s *Store) nextMayCount(c *counter, now int64) bool {
 func (s *Store) timeToLive(c *counter, at int64) time.Duration {
 	end := c.end()
 	if c.sliding() {
-		end += c.limit.WindowMillis()
+		end += c.limit.Window.Milliseconds()
 	}
 	return time.Duration(end-at)*time.Millisecond + s.skew + s.timeout
 }

@@ -63,7 +63,7 @@ func (s *Store) start(b *batch) {
 	for i := range b.counters {
 		c := &b.counters[i]
 		c.hash = s.counts.hash(c.base)
-		c.number = b.at / c.limit.WindowMillis()
+		c.number = b.at / c.limit.Window.Milliseconds()
 		c.current, c.previous, c.next = 0, 0, 0
 		c.previousFinal = b.at-c.start() >= millis(s.skew+s.timeout)
 	}

@@ -27,7 +27,7 @@ func keyBase(c *limiter.Charge) string {
 	} else {
 		b = append(b, 's')
 	}
-	b = strconv.AppendInt(b, c.Limit.WindowMillis(), 10)
+	b = strconv.AppendInt(b, c.Limit.Window.Milliseconds(), 10)
 	return string(append(b, separator...))
 }
 

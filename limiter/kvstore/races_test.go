@@ -51,7 +51,7 @@ type tally struct {
 func (y *tally) count(c *limiter.Charge) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	number := c.At / y.limit.WindowMillis()
+	number := c.At / y.limit.Window.Milliseconds()
 	y.spent[number] += c.Cost
 	y.latest[number] = max(y.latest[number], c.At)
 }
@@ -60,7 +60,7 @@ func (y *tally) count(c *limiter.Charge) {
 // than least units.
 func (y *tally) check(t *testing.T, least float64) {
 	t.Helper()
-	sum, window := int64(0), y.limit.WindowMillis()
+	sum, window := int64(0), y.limit.Window.Milliseconds()
 	for number, spent := range y.spent {
 		sum += spent
 		weighted := int64(0)

@@ -70,7 +70,7 @@ func (s *Store) makeTable(l limiter.Limit) (*table, error) {
 		return nil, fmt.Errorf("memstore: %d pairs of Algorithm and Window are in use, "+
 			"which is as many as one store counts: use fewer windows or more stores", maxWindows)
 	}
-	t := &table{Limit: l, window: l.WindowMillis(), index: index, stride: slotWords(l.Algorithm), budget: &s.budget}
+	t := &table{Limit: l, window: l.Window.Milliseconds(), index: index, stride: slotWords(l.Algorithm), budget: &s.budget}
 	tables = append(tables, t)
 	s.tables.Store(&tables)
 	return t, nil

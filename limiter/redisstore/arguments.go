@@ -29,7 +29,7 @@ func arguments(name, which string, batches []*batch, hint int64) []any {
 		args = append(args, length)
 		if usual(asks) {
 			l := &asks[0].limit
-			args = append(args, 0, uint8(l.Algorithm), l.WindowMillis(), l.Requests, asks[0].cost)
+			args = append(args, 0, uint8(l.Algorithm), l.Window.Milliseconds(), l.Requests, asks[0].cost)
 		} else {
 			args = appendShape(args, batches[0])
 		}
@@ -51,7 +51,7 @@ func appendShape(args []any, b *batch) []any {
 	args = append(args, len(b.keys), len(b.asks))
 	for i := range b.asks {
 		a := &b.asks[i]
-		args = append(args, a.place, uint8(a.limit.Algorithm), a.limit.WindowMillis(), a.limit.Requests, a.limit.Capacity(),
+		args = append(args, a.place, uint8(a.limit.Algorithm), a.limit.Window.Milliseconds(), a.limit.Requests, a.limit.Capacity(),
 			a.cost, uint8(a.mode), a.refundTo)
 	}
 	return args

@@ -117,7 +117,7 @@ func (b *batch) placed(seed maphash.Seed) uint64 {
 	shape := uint64(len(b.asks))
 	for i := range b.asks {
 		a := &b.asks[i]
-		for _, n := range [...]int64{int64(a.limit.Algorithm), a.limit.WindowMillis(), a.limit.Requests, a.cost, int64(a.mode)} {
+		for _, n := range [...]int64{int64(a.limit.Algorithm), a.limit.Window.Milliseconds(), a.limit.Requests, a.cost, int64(a.mode)} {
 			shape = (shape + uint64(n)) * odd
 		}
 	}

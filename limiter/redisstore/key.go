@@ -28,7 +28,7 @@ func keyOf(prefix string, c *limiter.Charge) string {
 	name = append(name, '}', ':')
 	name = appendTame(name, c.Scope)
 	name = append(name, ':', letter(c.Limit.Algorithm), ':')
-	return string(appendWindow(name, c.Limit.WindowMillis()))
+	return string(appendWindow(name, c.Limit.Window.Milliseconds()))
 }
 
 // appendWindow appends the window in the largest unit that divides it, as package limiter writes it.

@@ -134,7 +134,7 @@ func (b *batch) usage(l limiter.Limit, first, second int64) (u algorithm.Usage) 
 	case limiter.SlidingLog:
 		u.LoadLog(at, first, second, &b.moments)
 	default:
-		u.LoadWindow(&l, at, at/l.WindowMillis(), first, second)
+		u.LoadWindow(&l, at, at/l.Window.Milliseconds(), first, second)
 	}
 	return u
 }
