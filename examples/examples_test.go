@@ -4,7 +4,6 @@ package examples_test
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -15,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/httplimit/httplimit/examples/internal/send"
 )
 
 func TestExamples(t *testing.T) {
@@ -52,7 +53,7 @@ func quickstart(t *testing.T, p *process) {
 		a := p.get(t, "/", "")
 		checkStatus(t, a, http.StatusOK)
 		checkField(t, a, "RateLimit-Policy", `"ip";q=5;w=10`)
-		if got := text(t, a); got != "hello\n" {
+		if got := send.Text(t, a); got != "hello\n" {
 			t.Errorf("request %d: got %q, want hello", i+1, got)
 		}
 		if window() == began {
@@ -60,7 +61,7 @@ func quickstart(t *testing.T, p *process) {
 		}
 	}
 	refusal := p.get(t, "/", "")
-	for refusal.StatusCode == http.StatusOK && window() != began { // a window that has ended lets some more pass
+	for refusal.StatusCode == http.StatusOK && window() != began { // after a window boundary some more pass
 		refusal = p.get(t, "/", "")
 	}
 	checkStatus(t, refusal, http.StatusTooManyRequests)
@@ -68,11 +69,11 @@ func quickstart(t *testing.T, p *process) {
 	checkField(t, refusal, "RateLimit", `"ip";r=0;t=`+refusal.Header.Get("Retry-After"))
 	checkField(t, refusal, "Cache-Control", "no-store")
 	checkField(t, refusal, "Content-Type", "application/problem+json")
-	// Nothing weighs for longer than two windows.
+	// No unit counts for longer than two windows.
 	if wait, err := strconv.Atoi(refusal.Header.Get("Retry-After")); err != nil || wait < 1 || wait > 20 {
 		t.Errorf("Retry-After: got %q, want 1 to 20", refusal.Header.Get("Retry-After"))
 	}
-	if got := text(t, refusal); !strings.Contains(got, `"violated-policies":["ip"]`) {
+	if got := send.Text(t, refusal); !strings.Contains(got, `"violated-policies":["ip"]`) {
 		t.Errorf("the refusal: got %s, want it to name the rule", got)
 	}
 }
@@ -96,7 +97,7 @@ func login(t *testing.T, p *process) {
 			t.Fatal(err)
 		}
 		checkStatus(t, a, want)
-		text(t, a)
+		send.Text(t, a)
 	}
 }
 
@@ -108,7 +109,7 @@ func tiers(t *testing.T, p *process) {
 func tokens(t *testing.T, p *process) {
 	a := p.get(t, "/complete?prompt=hello", "")
 	checkStatus(t, a, http.StatusOK)
-	if got := text(t, a); !strings.Contains(got, `"spent":13`) {
+	if got := send.Text(t, a); !strings.Contains(got, `"spent":13`) {
 		t.Errorf("the answer: got %s, want 13 tokens spent", got)
 	}
 }
@@ -150,14 +151,4 @@ func checkField(t *testing.T, a *http.Response, name, want string) {
 	if got := strings.Join(a.Header.Values(name), ", "); !strings.HasPrefix(got, want) {
 		t.Errorf("%s: got %s, want %s", name, got, want)
 	}
-}
-
-func text(t *testing.T, a *http.Response) string {
-	t.Helper()
-	defer a.Body.Close()
-	body, err := io.ReadAll(a.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(body)
 }

@@ -25,10 +25,10 @@ func build(t *testing.T) (folder string) {
 type process struct {
 	cmd   *exec.Cmd
 	url   string      // the first that it wrote
-	lines chan string // what it writes from then on; closed when it ends
+	lines chan string // those that it writes from then on; closed when it ends
 }
 
-// start runs a program until the test has ended, at the latest, and waits until it has told where it listens.
+// start runs a program, at most until the test has ended, and waits until it has written where it listens.
 func start(t *testing.T, program string, flags ...string) *process {
 	t.Helper()
 	p := &process{cmd: exec.CommandContext(t.Context(), program, flags...), lines: make(chan string, 100)}
@@ -70,7 +70,7 @@ func (p *process) await(t *testing.T, text string) string {
 	}
 }
 
-// get asks with a bearer token, unless that is empty. The body is closed with the test.
+// get sends a request with a bearer token, unless that is empty. The body is closed with the test.
 func (p *process) get(t *testing.T, path, token string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+path, nil)

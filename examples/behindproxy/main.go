@@ -20,7 +20,7 @@ import (
 
 func main() {
 	addr := flag.String("addr", "127.0.0.1:8080", "address of the proxy")
-	backend := flag.String("backend", "127.0.0.1:8081", "address of the service behind it, which only the proxy should reach")
+	backend := flag.String("backend", "127.0.0.1:8081", "address of the service, which only the proxy should reach")
 	flag.Parse()
 	if err := run(*addr, *backend); err != nil {
 		log.Fatal(err)

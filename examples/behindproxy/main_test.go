@@ -2,11 +2,12 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/httplimit/httplimit/examples/internal/send"
 )
 
 func get(t *testing.T, url, forwarded string) (status int, text string) {
@@ -20,12 +21,7 @@ func get(t *testing.T, url, forwarded string) (status int, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer.StatusCode, string(body)
+	return answer.StatusCode, send.Text(t, answer)
 }
 
 func TestSpoofedHeaderChangesNothing(t *testing.T) {
@@ -59,8 +55,7 @@ func TestPastTheProxy(t *testing.T) {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.RemoteAddr = "198.51.100.7:1"
 		r.Header.Set("X-Forwarded-For", fmt.Sprint("203.0.113.", i))
-		w := httptest.NewRecorder()
-		handler.ServeHTTP(w, r)
+		w := send.To(handler, r)
 		want := http.StatusOK
 		if i == 5 {
 			want = http.StatusTooManyRequests

@@ -24,7 +24,7 @@ func newService() (http.Handler, error) {
 // clientBehindProxy believes what one hop, the proxy, has appended to X-Forwarded-For, if it connects from 127.0.0.1.
 //
 // A proxy with an address of its own needs less: httplimit.ClientIP(netip.MustParsePrefix("10.0.0.5/32")). Here the
-// client is on the proxy's machine, and its address cannot tell the two apart, so the hops are counted.
+// client is on the proxy's machine and has the same address, so the hops are counted instead.
 func clientBehindProxy() httplimit.Key {
 	return httplimit.ClientIPFrom(httplimit.ClientIPConfig{
 		Header:         "X-Forwarded-For",

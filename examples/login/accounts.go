@@ -15,10 +15,10 @@ const pbkdf2Rounds = 600_000
 type accounts struct {
 	rounds int
 	byUser map[string]account
-	nobody account // checked in place of accounts that do not exist; its password was never told
+	dummy  account // checked in place of accounts that do not exist; its password is unknown
 }
 
-// account is what is kept of a password: enough to check it, too little to know it.
+// account is what is stored of a password: enough to check it, not enough to recover it.
 type account struct{ salt, hash []byte }
 
 func newAccounts(rounds int, passwords map[string]string) (*accounts, error) {
@@ -30,7 +30,7 @@ func newAccounts(rounds int, passwords map[string]string) (*accounts, error) {
 		}
 	}
 	var err error
-	a.nobody, err = a.account(rand.Text())
+	a.dummy, err = a.account(rand.Text())
 	return a, err
 }
 
@@ -41,12 +41,12 @@ func (a *accounts) account(password string) (account, error) {
 	return account{salt, hash}, err
 }
 
-// check tells whether password is that of user. It takes as long for names that do not exist as for those that do, and
-// as long for a password that is nearly right as for any other: time tells nothing.
+// check reports whether password is that of user. It takes as long for names that do not exist as for those that do,
+// and as long for a password that is nearly right as for any other, so its duration reveals nothing.
 func (a *accounts) check(_ context.Context, user, password string) (bool, error) {
 	acc, exists := a.byUser[user]
 	if !exists {
-		acc = a.nobody
+		acc = a.dummy
 	}
 	hash, err := a.hash(password, acc.salt)
 	if err != nil {

@@ -38,10 +38,10 @@ func newService(check func(ctx context.Context, user, password string) (bool, er
 		Key: httplimit.Compose(httplimit.ClientIP(), httplimit.KeyFunc(claimedUser)),
 		// Exact at every moment, which costs memory in proportion to the limit: little, with five.
 		Limit: limiter.Limit{Requests: 5, Window: 15 * time.Minute, Algorithm: limiter.SlidingLog},
-		// Spent before the password is looked at, given back unless it was wrong: a hundred guesses at once
-		// are no more than five.
+		// Spent before the password is checked, and refunded unless it was wrong: of a hundred guesses at the
+		// same time only five are checked.
 		CountStatus: func(status int) bool { return status == statusWrong },
-		// Nobody has proved to be this user, so nobody is told how many tries are left.
+		// The client has not proved to be this user, so it does not see how many attempts are left.
 		Private: true,
 	}}})
 	return &service{addresses: addresses, logins: logins, check: check}, err
@@ -50,7 +50,7 @@ func newService(check func(ctx context.Context, user, password string) (bool, er
 // statusWrong is 403: 401 would ask for HTTP authentication (RFC 9110, section 15.5.2), which this is not.
 const statusWrong = http.StatusForbidden
 
-// public returns the handler for everybody. The limit by address stands in front of all else, so that a flood costs
+// public returns the handler for clients. The limit by address comes first, so that a flood costs
 // neither the reading of bodies nor the hashing of passwords.
 func (s *service) public() http.Handler {
 	mux := http.NewServeMux()
@@ -81,7 +81,7 @@ type (
 )
 
 // withCredentials reads the body. That can be done once only, so the limiter's key and the handler find in the context
-// what was in it: the user who is counted is the user who is checked.
+// what the body said: the user who is counted is the user who is checked.
 func withCredentials(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := readCredentials(w, r)

@@ -1,5 +1,5 @@
 // Login limits guesses at passwords: five failures in 15 minutes for each pair of address and user name, 30 attempts
-// of any kind a minute for each address. Operators can look and unblock on a second address.
+// of any kind a minute for each address. Operators can see and clear them on a second address.
 //
 // The way of a request is in login.go, that of operators in operators.go; accounts.go stands for a user database.
 package main

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -12,9 +11,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/httplimit/httplimit/examples/internal/send"
 )
 
-// newTestService knows ann, whose password is "right". Whoever tries "slow" waits until the client has left.
+// newTestService knows ann, whose password is "right". An attempt with "slow" waits until the client has left.
 func newTestService(t *testing.T) (s *service, waiting chan struct{}) {
 	t.Helper()
 	waiting = make(chan struct{}, 5)
@@ -39,12 +40,7 @@ func try(t *testing.T, server *httptest.Server, user, password string) (answer *
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer, string(body)
+	return answer, send.Text(t, answer)
 }
 
 func expect(t *testing.T, server *httptest.Server, user, password string, want int) {
@@ -69,7 +65,7 @@ func TestFiveFailuresBlock(t *testing.T) {
 	expect(t, server, "bob", "wrong", http.StatusForbidden) // another user is not blocked
 }
 
-func TestRefusalTellsNothingOfTheUser(t *testing.T) {
+func TestRefusalDoesNotRevealTheUser(t *testing.T) {
 	s, _ := newTestService(t)
 	server := httptest.NewServer(s.public())
 	defer server.Close()
@@ -85,7 +81,8 @@ func TestRefusalTellsNothingOfTheUser(t *testing.T) {
 		}
 		answers[user] += text
 		for _, field := range []string{"Ratelimit", "Ratelimit-Policy"} {
-			if got := strings.Join(refusal.Header[field], ", "); !strings.HasPrefix(got, `"address";`) || strings.Contains(got, loginRule) {
+			if got := strings.Join(refusal.Header[field], ", "); !strings.HasPrefix(got, `"address";`) ||
+				strings.Contains(got, loginRule) {
 				t.Errorf("%s: got %s, want the limit by address alone", field, got)
 			}
 		}
@@ -111,7 +108,8 @@ func TestHangingUpBuysNoTries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(conn, "POST /login HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		fmt.Fprintf(conn, "POST /login HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\n"+
+			"Content-Length: %d\r\n\r\n%s", len(body), body)
 		<-waiting
 		if err := conn.Close(); err != nil {
 			t.Fatal(err)
@@ -128,9 +126,7 @@ func post(s *service, address, user, password string) *httptest.ResponseRecorder
 	r := httptest.NewRequest(http.MethodPost, "/login", strings.NewReader(form.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.RemoteAddr = address
-	w := httptest.NewRecorder()
-	s.public().ServeHTTP(w, r)
-	return w
+	return send.To(s.public(), r)
 }
 
 func TestGuessesAtOnceAreFiveAsWell(t *testing.T) {
@@ -141,22 +137,20 @@ func TestGuessesAtOnceAreFiveAsWell(t *testing.T) {
 		for range 20 {
 			go func() {
 				r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/login", strings.NewReader("user=ann&password=slow"))
-				w := httptest.NewRecorder()
-				s.public().ServeHTTP(w, r)
-				if w.Code == http.StatusTooManyRequests {
-					refused <- w.Code
+				if got := send.To(s.public(), r).Code; got == http.StatusTooManyRequests {
+					refused <- got
 				}
 			}()
 		}
 		synctest.Wait()
 		if len(waiting) != 5 || len(refused) != 15 {
-			t.Errorf("got %d passwords looked at and %d requests refused, want 5 and 15", len(waiting), len(refused))
+			t.Errorf("got %d passwords checked and %d requests refused, want 5 and 15", len(waiting), len(refused))
 		}
 		leave()
 	})
 }
 
-func TestStrangersLockNobodyOut(t *testing.T) {
+func TestStrangersLockNoUserOut(t *testing.T) {
 	s, _ := newTestService(t)
 	for range 6 {
 		post(s, "192.0.2.66:1", "ann", "wrong")
@@ -226,8 +220,7 @@ func TestBodies(t *testing.T) {
 			s, _ := newTestService(t)
 			r := httptest.NewRequest(http.MethodPost, "/login", strings.NewReader(tt.body))
 			r.Header.Set("Content-Type", tt.media)
-			w := httptest.NewRecorder()
-			s.public().ServeHTTP(w, r)
+			w := send.To(s.public(), r)
 			if w.Code != tt.want {
 				t.Errorf("got %d %s, want %d", w.Code, w.Body, tt.want)
 			}

@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// operators returns the handler for those who are asked to unblock somebody. They name an address and a user, as the
-// rule's key does; how that is stored is no concern of theirs.
+// operators returns the handler for operators who are asked to unblock a user. They name an address and a user, as the
+// rule's key does, and need not know how that is stored.
 func (s *service) operators() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /logins/{address}/{user}", s.show)

@@ -5,15 +5,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/httplimit/httplimit/examples/internal/send"
 )
 
 func operate(s *service, method, path string) *httptest.ResponseRecorder {
-	w := httptest.NewRecorder()
-	s.operators().ServeHTTP(w, httptest.NewRequest(method, path, nil))
-	return w
+	return send.To(s.operators(), httptest.NewRequest(method, path, nil))
 }
 
-// standing asks where a client stands.
+// standing returns what is left to a client, as operators see it.
 func standing(t *testing.T, s *service, path string) (left float64, blocked bool) {
 	t.Helper()
 	w := operate(s, http.MethodGet, path)
@@ -22,13 +22,14 @@ func standing(t *testing.T, s *service, path string) (left float64, blocked bool
 		Blocked bool
 		Limit   string
 	}
-	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusOK || got.Limit != "5/15m sliding-log" {
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusOK ||
+		got.Limit != "5/15m sliding-log" {
 		t.Fatalf("GET %s: got %d %s (%v), want 200 and the limit", path, w.Code, w.Body, err)
 	}
 	return got.Left, got.Blocked
 }
 
-func TestOperatorsLookAndUnblock(t *testing.T) {
+func TestOperatorsPeekAndUnblock(t *testing.T) {
 	tests := map[string]struct{ address, path string }{
 		"IPv4":                    {"192.0.2.7:1", "/logins/192.0.2.7/ann"},
 		"IPv6, by any of its /64": {"[2001:db8::7]:1", "/logins/2001:db8::9/ann"},
@@ -64,8 +65,7 @@ func TestOperatorsLookAndUnblock(t *testing.T) {
 
 func TestOperatorsAreNotPublic(t *testing.T) {
 	s, _ := newTestService(t)
-	w := httptest.NewRecorder()
-	s.public().ServeHTTP(w, httptest.NewRequest(http.MethodDelete, "/logins/192.0.2.7/ann", nil))
+	w := send.To(s.public(), httptest.NewRequest(http.MethodDelete, "/logins/192.0.2.7/ann", nil))
 	if w.Code != http.StatusNotFound {
 		t.Errorf("got %d, want 404", w.Code)
 	}

@@ -40,7 +40,8 @@ func run(addr string) error {
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	fmt.Printf("3 searches per 10 s and team, 20 requests per 10 s and client. Try it:\n\n"+
-		"\tfor i in 1 2 3 4; do curl -si -H 'X-Team: red' 'http://%s/search?q=go'; done\n\tcurl -si http://%[1]s/items/1\n\n", listener.Addr())
+		"\tfor i in 1 2 3 4; do curl -si -H 'X-Team: red' 'http://%s/search?q=go'; done\n"+
+		"\tcurl -si http://%[1]s/items/1\n\n", listener.Addr())
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
@@ -67,8 +68,8 @@ func newHandler() (http.Handler, error) {
 	return all.Handler(mux), nil
 }
 
-// team is a key of one's own. Clients without a team are counted by their address instead, apart from all teams. In a
-// real service the team comes from a verified session: a header that anybody can write is no identity.
+// team is a KeyFunc. Clients without a team are counted by their address instead, separately from all teams. In a real
+// service the team comes from a verified session: a header that any client can write is no identity.
 func team(r *http.Request) (string, error) {
 	if team := r.Header.Get("X-Team"); team != "" {
 		return team, nil

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/httplimit/httplimit/examples/internal/send"
 )
 
 func newTestHandler(t *testing.T) http.Handler {
@@ -23,9 +25,7 @@ func get(h http.Handler, path, team string) *httptest.ResponseRecorder {
 	if team != "" {
 		r.Header.Set("X-Team", team)
 	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w
+	return send.To(h, r)
 }
 
 func TestSearchesAreLimitedByTeam(t *testing.T) {

@@ -44,7 +44,8 @@ func run(addr string) error {
 		defer cancel()
 		_ = server.Shutdown(ctx)
 	}()
-	fmt.Printf("5 requests per 10 s and client on http://%s. Try it:\n\n\tfor i in 1 2 3 4 5 6; do curl -si http://%[1]s/; done\n\n", listener.Addr())
+	fmt.Printf("5 requests per 10 s and client on http://%s. Try it:\n\n"+
+		"\tfor i in 1 2 3 4 5 6; do curl -si http://%[1]s/; done\n\n", listener.Addr())
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-// config is the rules as they are written here, with the limits of the file. Whom a rule counts and what it is for stays
-// in Go, where it is compiled and reviewed; operators turn the numbers.
+// config returns the rules as they are written here, with the limits of the file. What a rule counts is set in Go,
+// where it is compiled and reviewed; operators change the numbers.
 func config(file string) (httplimit.Config, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Reload takes limits from a JSON file, by the names of rules that are written in Go, and reads it again on SIGHUP. What
-// was spent stays spent; a file with faults changes nothing.
+// Reload takes limits from a JSON file, by the names of rules that are written in Go, and reads it again on SIGHUP.
+// Units that were spent stay spent; a file with faults changes nothing.
 package main
 
 import (

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/httplimit/httplimit"
+	"github.com/httplimit/httplimit/examples/internal/send"
 )
 
 func write(t *testing.T, file, text string) {
@@ -37,8 +38,7 @@ func start(t *testing.T, text string) (limit *httplimit.Middleware, file string)
 
 // get returns the status and the RateLimit field of one request.
 func get(limit *httplimit.Middleware, path string) (int, string) {
-	w := httptest.NewRecorder()
-	limit.Handler(http.HandlerFunc(greet)).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	w := send.To(limit.Handler(http.HandlerFunc(greet)), httptest.NewRequest(http.MethodGet, path, nil))
 	return w.Code, w.Header().Get("RateLimit")
 }
 
@@ -65,7 +65,7 @@ func TestReloadKeepsWhatWasSpent(t *testing.T) {
 		}
 		check(t, limit, "/", http.StatusTooManyRequests, `"api";r=0;`)
 		write(t, file, `{"api":"5/m"}`)
-		check(t, limit, "/", http.StatusTooManyRequests, `"api";r=0;`) // nobody has told the process yet
+		check(t, limit, "/", http.StatusTooManyRequests, `"api";r=0;`) // the process does not know yet
 		if err := reload(limit, file); err != nil {
 			t.Fatal(err)
 		}
@@ -83,15 +83,16 @@ func TestBadFileChangesNothing(t *testing.T) {
 		text string
 		want []string // of the error, a line each
 	}{
-		"cut off":        {`{"api":"1/m"`, []string{"unexpected end of JSON input"}},
-		"empty":          {``, []string{"unexpected end of JSON input"}},
-		"another shape":  {`["1/m"]`, []string{"cannot unmarshal array"}},
-		"no such rule":   {`{"api":"1/m","serach":"1/m"}`, []string{"serach: there is no such rule"}},
-		"number":         {`{"api":1}`, []string{"api: json: cannot unmarshal number"}},
-		"null":           {`{"api":null}`, []string{"api: null is no limit"}},
-		"no limit":       {`{"api":"1/m","search":"many"}`, []string{`search: limiter: cannot read limit "many"`}},
-		"invalid limit":  {`{"api":"0/m"}`, []string{`api: limiter: cannot use limit "0/m"`}},
-		"all at once":    {`{"x":"1/m","search":"2/w","b":3,"api":"0/m"}`, []string{"api: ", "search: ", "b: there", "x: there"}},
+		"cut off":       {`{"api":"1/m"`, []string{"unexpected end of JSON input"}},
+		"empty":         {``, []string{"unexpected end of JSON input"}},
+		"another shape": {`["1/m"]`, []string{"cannot unmarshal array"}},
+		"no such rule":  {`{"api":"1/m","serach":"1/m"}`, []string{"serach: there is no such rule"}},
+		"number":        {`{"api":1}`, []string{"api: json: cannot unmarshal number"}},
+		"null":          {`{"api":null}`, []string{"api: null is no limit"}},
+		"no limit":      {`{"api":"1/m","search":"many"}`, []string{`search: limiter: cannot read limit "many"`}},
+		"invalid limit": {`{"api":"0/m"}`, []string{`api: limiter: cannot use limit "0/m"`}},
+		"all at once": {`{"x":"1/m","search":"2/w","b":3,"api":"0/m"}`,
+			[]string{"api: ", "search: ", "b: there", "x: there"}},
 		"trailing words": {`{"api":"1/m"} {}`, []string{"invalid character"}},
 	}
 	for name, tt := range tests {

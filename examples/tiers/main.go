@@ -66,7 +66,7 @@ func newHandler(t *tenants) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
 	mux.HandleFunc("PUT /plan/{plan}", t.change)
-	// By address before authentication: whoever guesses at keys is no tenant yet.
+	// By address before authentication: a client that guesses at keys is no tenant yet.
 	addresses := httplimit.PerIP(1000, time.Minute)
 	return addresses(t.authenticate(plans.Handler(mux))), nil
 }
@@ -83,7 +83,7 @@ func limitOf(r *http.Request) (limiter.Limit, error) {
 	case unlimited:
 		return limiter.Limit{}, httplimit.ErrSkip
 	}
-	// The rule's own Limit holds, and one line in the log tells of it.
+	// The rule's own Limit holds, and one line in the log says so.
 	return limiter.Limit{}, fmt.Errorf("tiers: %q is no plan", t.plan)
 }
 

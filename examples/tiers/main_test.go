@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/httplimit/httplimit/examples/internal/send"
 )
 
 func newTestHandler(t *testing.T) http.Handler {
@@ -22,9 +24,7 @@ func newTestHandler(t *testing.T) http.Handler {
 func do(h http.Handler, method, path, key string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, nil)
 	r.Header.Set("Authorization", "Bearer "+key)
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w
+	return send.To(h, r)
 }
 
 // get sends n requests, all of which have to pass, and returns the last answer's line of the rule.
@@ -111,7 +111,8 @@ func TestStrangersAreLimitedByAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newTestHandler(t)
 		for i := range 1000 {
-			if w := do(h, http.MethodGet, "/", "guess"); w.Code != http.StatusUnauthorized || w.Header().Get("WWW-Authenticate") == "" {
+			if w := do(h, http.MethodGet, "/", "guess"); w.Code != http.StatusUnauthorized ||
+				w.Header().Get("WWW-Authenticate") == "" {
 				t.Fatalf("guess %d: got %d and fields %v, want 401 and WWW-Authenticate", i+1, w.Code, w.Header())
 			}
 		}

@@ -29,7 +29,7 @@ type tenantKey struct{}
 
 // tenants stands for a database. Safe for concurrent use.
 type tenants struct {
-	names map[[sha256.Size]byte]string // by the key's hash: how long a look-up takes tells nothing of keys
+	names map[[sha256.Size]byte]string // by the key's hash, so the duration of a look-up reveals nothing about keys
 	mu    sync.Mutex
 	plans map[string]plan // by name
 }

@@ -49,16 +49,16 @@ func promptCost(r *http.Request) (int64, error) {
 	return max(1, tokens(prompt(r))), nil
 }
 
-// ServeHTTP streams the answer as server-sent events, and then an event that tells what is left. Spend refuses nothing:
+// ServeHTTP streams the answer as server-sent events, and then an event with what is left. Spend refuses nothing:
 // an answer under way is finished, also beyond the limit, and the client's next requests wait for the debt.
 func (answer model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	stream := http.NewResponseController(w)
 	for chunk := range answer(r.Context(), prompt(r)) {
-		// Chunk by chunk and not at the end: requests that come meanwhile see it, and who hangs up has paid for
-		// what was written until then. It costs a trip each where the store is remote: then every tenth will do.
+		// Chunk by chunk and not at the end: concurrent requests see it, and a client that hangs up has paid for
+		// what was written until then. With a remote store each Spend is a call: then every tenth chunk will do.
 		if err := httplimit.Spend(r.Context(), tokenRule, chunk.tokens); err != nil {
-			log.Print("tokens: ", err) // a chunk that nobody pays is better than half an answer
+			log.Print("tokens: ", err) // a chunk that is not paid for is better than half an answer
 		}
 		fmt.Fprintf(w, "data: %s\n\n", chunk.text)
 		if err := stream.Flush(); err != nil {
@@ -70,10 +70,12 @@ func (answer model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// writeUsage tells where the client stands now: the header fields were sent before the answer had cost anything.
+// writeUsage sends what is left now: the header fields were sent before the answer had cost anything.
 func writeUsage(w http.ResponseWriter, r *http.Request) {
 	for _, v := range httplimit.Verdicts(r.Context()) {
-		usage, err := json.Marshal(map[string]any{"rule": v.Rule, "spent": v.Cost, "left": v.Remaining, "full_in": v.ResetAfter.String()})
+		usage, err := json.Marshal(map[string]any{
+			"rule": v.Rule, "spent": v.Cost, "left": v.Remaining, "full_in": v.ResetAfter.String(),
+		})
 		if err != nil {
 			log.Print("tokens: ", err)
 			return

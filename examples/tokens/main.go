@@ -1,5 +1,5 @@
-// Tokens limits what a language model writes: 100 tokens a minute for each client. What an answer will cost nobody knows
-// beforehand, so it is spent while it streams.
+// Tokens limits the output of a language model: 100 tokens a minute for each client. The cost of an answer is not known
+// beforehand, so it is spent while the answer streams.
 package main
 
 import (

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/httplimit/httplimit/examples/internal/send"
 )
 
 func newTestHandler(t *testing.T, answer model) http.Handler {
@@ -24,9 +26,8 @@ func newTestHandler(t *testing.T, answer model) http.Handler {
 }
 
 func complete(ctx context.Context, h http.Handler, prompt string) *httptest.ResponseRecorder {
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/complete?prompt="+url.QueryEscape(prompt), nil))
-	return w
+	path := "/complete?prompt=" + url.QueryEscape(prompt)
+	return send.To(h, httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil))
 }
 
 func TestAnswersSpendWhatTheyTurnOutToCost(t *testing.T) {
@@ -74,7 +75,7 @@ func TestPromptThatNeverFits(t *testing.T) {
 	}
 }
 
-func TestWhoHangsUpPaysForWhatWasWritten(t *testing.T) {
+func TestHangingUpPaysForWhatWasWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, hangUp := context.WithCancel(t.Context())
 		h := newTestHandler(t, func(ctx context.Context, prompt string) iter.Seq[chunk] {
