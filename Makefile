@@ -23,7 +23,7 @@ fuzz: ## run every fuzz target for FUZZTIME (20s)
 	@.ci/fuzz $(FUZZTIME)
 
 .PHONY: bench
-bench: ## measure everything beside its rivals, for ROUNDS (6) rounds; benchmarks/METHOD.md tells how
+bench: ## measure everything beside its rivals, for ROUNDS (6) rounds; benchmarks/METHOD.md says how
 	@ROUNDS=$(ROUNDS) benchmarks/run
 
 .PHONY: bench-check

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// path is a hot path and what it may allocate.
+// path is a hot path and how often it may allocate.
 type path struct {
 	name   string
 	allocs int // each time
-	// open makes what the path needs. The operation tells whether the answer was right.
+	// open prepares the path. The operation returns an error if the answer was wrong.
 	open func() (operation, error)
 }
 
@@ -34,7 +34,7 @@ func checkAllocations() error {
 }
 
 func (p path) count() (int, error) {
-	const runs = 500 // so that what grows by doubling does not show
+	const runs = 500 // so that a table that grows by doubling does not show
 	op, err := p.open()
 	if err != nil {
 		return 0, err

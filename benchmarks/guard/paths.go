@@ -33,7 +33,7 @@ func hotPaths() []path {
 	return paths
 }
 
-// framework is what a request allocates more or less, for each of web.Keys.
+// framework is how many allocations a request has more or less, for each of web.Keys.
 type framework struct {
 	name             string
 	allowed, refused [4]int
@@ -48,7 +48,7 @@ func frameworks() []framework {
 	}
 }
 
-// serve is a request through a framework, of a client who has been there before.
+// serve is a request through a framework, of a client that has sent some before.
 func serve(framework string, key web.Key, limit int64) func() (operation, error) {
 	return func() (operation, error) {
 		for _, s := range web.Subjects() {

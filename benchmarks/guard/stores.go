@@ -13,7 +13,7 @@ import (
 	"github.com/httplimit/httplimit/benchmarks/workload"
 )
 
-// takeOne is a decision on a client who has been there before.
+// takeOne is a decision on a client that has been decided on before.
 func takeOne(limit int64) func() (operation, error) {
 	return func() (operation, error) {
 		store, err := memstore.New(memstore.Config{})
@@ -47,7 +47,7 @@ func taking(store limiter.Store, want bool, charges ...limiter.Charge) operation
 	}
 }
 
-// takeNew is a decision on a client who has never been there. Tables grow, a few times for a thousand clients.
+// takeNew is a decision on a new client. Tables grow, a few times for a thousand clients.
 func takeNew() (operation, error) {
 	store, err := memstore.New(memstore.Config{})
 	charges := []limiter.Charge{charge("ip", plenty)}
@@ -76,8 +76,7 @@ func allow() (operation, error) {
 	}, err
 }
 
-// takeCached is a refusal that needs no call. It is known for a second, so now and then the map is asked; that is few
-// times in many.
+// takeCached is a refusal that needs no call. It is cached for a second, so a few calls in many reach the map.
 func takeCached() (operation, error) {
 	store, err := kvstore.New(&mapped{counts: make(map[string]int64)}, kvstore.Config{Timeout: time.Minute})
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/httplimit/httplimit/benchmarks/web"
 )
 
-// contest is a hot path beside the same work done plainly. Both are measured in turns, so that whatever else the machine
-// does slows both.
+// contest is a hot path beside the same work done plainly. Both are measured alternately, so that other load on the
+// machine slows both.
 type contest struct {
 	name  string
 	most  float64 // how many times the plain one's time it may take
@@ -21,8 +21,8 @@ type contest struct {
 	plain func() (operation, error)
 }
 
-// contests have two to three times the figures of a quiet machine for their most: the guard is for what became several
-// times slower, such as a lock, a scan or a copy that is not meant to be there.
+// contests allow two to three times the figures of a quiet machine: the guard is for paths that became several times
+// slower, by a lock, a scan or a copy that is not meant to be there.
 func contests() []contest {
 	return []contest{
 		{"memory: Take, allowed", 2.5, takeOne(plenty), plainTake},
@@ -59,8 +59,8 @@ func (c contest) judge(ratio float64) error {
 	return nil
 }
 
-// measure takes the shortest of many short turns of each, which are those that nothing else disturbed. Only if that is
-// too long there are more: a machine may be busy for seconds.
+// measure takes the shortest of many short rounds of each, which is the one that was disturbed least. If that is too
+// long there are more rounds: a machine may be busy for seconds.
 func (c contest) measure() (float64, error) {
 	path, err := c.path()
 	if err != nil {
@@ -72,7 +72,7 @@ func (c contest) measure() (float64, error) {
 	}
 	const atLeast, atMost = 50, 1000
 	ratio, best, base := 0., time.Duration(1<<62), time.Duration(1<<62)
-	for turn := 0; turn < atLeast || turn < atMost && ratio > c.most; turn++ {
+	for round := 0; round < atLeast || round < atMost && ratio > c.most; round++ {
 		took, err := run(path)
 		if err != nil {
 			return 0, err
@@ -87,7 +87,7 @@ func (c contest) measure() (float64, error) {
 	return ratio, nil
 }
 
-// run is one turn: well below the time after which the scheduler lets somebody else run.
+// run is one round: well below the time after which the scheduler preempts a goroutine.
 func run(op operation) (time.Duration, error) {
 	began := time.Now()
 	for range 1000 {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// figure names what was measured.
+// figure is the name of a measurement.
 type figure struct {
 	benchmark string // "Memory"
 	load      string // "load=hot answer=allowed threads=2"
@@ -42,7 +42,7 @@ func (f figures) read(r io.Reader) error {
 	return lines.Err()
 }
 
-// parseName takes BenchmarkMemory/load=hot/limiter=none-2 apart. Without a number at its end it ran on one thread.
+// parseName splits BenchmarkMemory/load=hot/limiter=none-2. Without a number at its end it ran on one thread.
 func parseName(name string) figure {
 	threads := "1"
 	if at := strings.LastIndexByte(name, '-'); at >= 0 {

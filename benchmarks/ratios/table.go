@@ -14,7 +14,7 @@ type table struct {
 	benchmark, unit, title string
 	// above is a limiter whose figure is taken off all others.
 	above string
-	// more tells that a larger figure is better.
+	// more: a larger figure is better.
 	more bool
 	// less is a limiter that does less than the others and is no rival.
 	less string
@@ -32,7 +32,8 @@ var tables = []table{
 	{benchmark: "Flood", unit: "after-B/key", title: "Flood: bytes of the heap for each key after all have expired"},
 	{benchmark: "Web", unit: "ns/op", title: "Middleware: ns more than the bare handler (x-time-map tells clients nothing)", above: "none", less: "x-time-map"},
 	{benchmark: "Web", unit: "cpu-ns/op", title: "Middleware: ns of CPU more than the bare handler, both threads together", above: "none", less: "x-time-map"},
-	{benchmark: "Web", unit: "allocs/op", title: "Middleware: allocations more than the bare handler", above: "none", less: "x-time-map"},
+	{benchmark: "Web", unit: "allocs/op", title: "Middleware: allocations more than the bare handler", above: "none",
+		less: "x-time-map"},
 	{benchmark: "Remote", unit: "decisions/s", title: "Servers: decisions a second", more: true},
 	{benchmark: "Remote", unit: "cpu-ns/op", title: "Servers: ns of CPU a decision, server and client"},
 	{benchmark: "Remote", unit: "server-ns/op", title: "Servers: ns of CPU a decision, server"},
@@ -51,10 +52,10 @@ var tables = []table{
 // own is the limiter that the others are compared with.
 const own = "httplimit"
 
-// floors limit nobody: they show what it costs to measure, and what the server, its client and the machine take.
+// floors refuse no client: they show the cost of measuring, and of the server, its client and the machine.
 var floors = []string{"none", "evalsha", "own-script", "grouped-incr"}
 
-// rival tells whether a limiter does the same as ours: not our own in other settings, and not a floor.
+// rival reports whether a limiter does the same as ours: not our own in other settings, and not a floor.
 func (t table) rival(limiter string) bool {
 	return !strings.HasPrefix(limiter, own) && !slices.Contains(floors, limiter) && limiter != t.less
 }

@@ -48,11 +48,12 @@ func echoOwn(s Setup) (func() Serve, error) {
 func echoOwnAlike(s Setup) (func() Serve, error) {
 	m, err := own(s)
 	return serveEcho(echolimit.New(m, echolimit.Config{OnDeny: func(echo.Context, httplimit.Denial) error {
-		return &echo.HTTPError{Code: echomiddleware.ErrRateLimitExceeded.Code, Message: echomiddleware.ErrRateLimitExceeded.Message}
+		exceeded := echomiddleware.ErrRateLimitExceeded
+		return &echo.HTTPError{Code: exceeded.Code, Message: exceeded.Message}
 	}})), err
 }
 
-// echoRival tells clients nothing of their limits: Echo's own middleware writes no such fields.
+// echoRival sends clients nothing about their limits: Echo's own middleware writes no such fields.
 func echoRival(s Setup) (func() Serve, error) {
 	config := echomiddleware.DefaultRateLimiterConfig
 	config.Store = echomiddleware.NewRateLimiterMemoryStoreWithConfig(echomiddleware.RateLimiterMemoryStoreConfig{

@@ -7,7 +7,7 @@ import (
 	"github.com/httplimit/httplimit/benchmarks/workload"
 )
 
-// Clients is how many clients take turns.
+// Clients is how many clients send requests, one after the other.
 const Clients = 1024
 
 // serve makes a Serve for anything that speaks net/http. Requests are made beforehand and shared: nothing measured

@@ -14,7 +14,7 @@ type Subject struct {
 	lacks []Key
 }
 
-// Setup is what a Subject is opened with.
+// Setup is how a Subject is opened.
 type Setup struct {
 	Key    Key
 	Limit  int64 // requests per Window for each client
@@ -22,7 +22,7 @@ type Setup struct {
 	Fields httplimit.HeaderStyle // of httplimit
 }
 
-// Key says what tells clients apart.
+// Key is how clients are identified.
 type Key string
 
 const (
@@ -32,7 +32,7 @@ const (
 	HeaderHMAC  Key = "header-hmac"
 )
 
-// Field is the header field that tells clients apart.
+// Field is the header field that identifies clients.
 const Field = "X-Client"
 
 // Secret is the key of the HMAC: none for the plain Keys.
@@ -43,13 +43,13 @@ func (k Key) Secret() []byte {
 	return nil
 }
 
-// InHeader tells whether a header field tells clients apart, and not their address.
+// InHeader reports whether a header field identifies clients, and not their address.
 func (k Key) InHeader() bool { return k == Header || k == HeaderHMAC }
 
 // Keys are all of them.
 func Keys() []Key { return []Key{Address, Header, AddressHMAC, HeaderHMAC} }
 
-// Runs tells whether the Subject can do with that Key.
+// Runs reports whether the Subject supports that Key.
 func (s Subject) Runs(k Key) bool {
 	for _, lacking := range s.lacks {
 		if lacking == k {
@@ -71,7 +71,7 @@ const Own = "httplimit"
 // OwnSilent is httplimit without RateLimit fields, beside rivals that have none.
 const OwnSilent = Own + "-nofields"
 
-// OwnAlike is httplimit that tells clients as little as the framework's own limiter.
+// OwnAlike is httplimit with as few header fields as the framework's own limiter.
 const OwnAlike = Own + "-alike"
 
 func silent(open func(Setup) (func() Serve, error)) func(Setup) (func() Serve, error) {

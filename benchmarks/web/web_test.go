@@ -12,8 +12,9 @@ import (
 // plenty is a limit that no benchmark reaches, with the eight digits of its remaining requests.
 const plenty = 16_000_000
 
-// BenchmarkWeb serves requests of 1,024 clients in turn. It has the limiters in the inner loop, so that what is compared
-// is measured within seconds; limiter=none is the bare handler of the framework, whose time is to be taken off.
+// BenchmarkWeb serves requests of 1,024 clients, one after the other. The limiters are in the inner loop, so that those
+// that are compared are measured within seconds; limiter=none is the bare handler of the framework, whose time is to be
+// subtracted.
 func BenchmarkWeb(b *testing.B) {
 	subjects := web.Subjects()
 	for len(subjects) > 0 {
@@ -43,7 +44,7 @@ func compare(b *testing.B, subjects []web.Subject, key web.Key, limit int64, wan
 			}
 			serve := open()
 			for client := range web.Clients {
-				serve(client) // spends what a client of the refused has
+				serve(client) // spends the quota of a client that is to be refused
 			}
 			return open, nil
 		})

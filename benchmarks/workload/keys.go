@@ -1,4 +1,4 @@
-// Package workload makes what all benchmarks share: the keys of many clients and the order in which they come. Both
+// Package workload has the load that all benchmarks share: the keys of many clients and the order in which they come. Both
 // are the same in every run.
 package workload
 
@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Window is the window of every limit that must not turn while it is measured: windows of seven days turn on
+// Window is the window of every limit that must reach no boundary while it is measured: windows of seven days begin on
 // Thursdays at 0:00 UTC.
 const Window = 7 * 24 * time.Hour
 
