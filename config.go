@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"reflect"
+	"strings"
 
 	"github.com/httplimit/httplimit/internal/fields"
 	"github.com/httplimit/httplimit/internal/keyenc"
@@ -137,7 +138,7 @@ func (cfg Config) compile(store limiter.Store, log *logger) (*settings, error) {
 func (s *settings) rule(name string) (*rule, error) {
 	if s != nil {
 		for i := range s.rules {
-			if s.rules[i].name == name {
+			if s.rules[i].Name == name {
 				return &s.rules[i], nil
 			}
 		}
@@ -147,10 +148,5 @@ func (s *settings) rule(name string) (*rule, error) {
 
 // unreserved reports whether s has nothing but the unreserved characters of RFC 3986, section 2.3.
 func unreserved(s string) bool {
-	for i := range len(s) {
-		if !keyenc.Unreserved(s[i]) {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r > '~' || !keyenc.Unreserved(byte(r)) })
 }

@@ -87,7 +87,7 @@ func Spend(ctx context.Context, rule string, n int64) error {
 	}
 	for e := innermost; e != nil; e = e.outer {
 		for i := range e.rules {
-			if e.rules[i].rule.name == rule {
+			if e.rules[i].rule.Name == rule {
 				return e.spend(context.WithoutCancel(ctx), &e.rules[i], n)
 			}
 		}
@@ -105,7 +105,7 @@ func (e *exposure) spend(ctx context.Context, r *exposedRule, n int64) error {
 	}
 	batch := []limiter.Charge{charge}
 	if _, err := store.Take(ctx, batch); err != nil {
-		return fmt.Errorf("httplimit: rule %q: %w", r.rule.name, err)
+		return fmt.Errorf("httplimit: rule %q: %w", r.rule.Name, err)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -127,7 +127,7 @@ func (e *exposure) spends(rule string) []limiter.Charge {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for i := range e.rules {
-		if e.rules[i].rule.name == rule {
+		if e.rules[i].rule.Name == rule {
 			return slices.Clone(e.rules[i].spends)
 		}
 	}

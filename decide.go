@@ -127,7 +127,7 @@ func (d *decision) violated(i int) bool {
 // verdict returns what rule i says.
 func (d *decision) verdict(i int) Verdict {
 	c := &d.charges[i]
-	return Verdict{Rule: d.rules[i].name, Limit: *d.limit(i), Cost: c.Cost, Decision: c.Decision}
+	return Verdict{Rule: d.rules[i].Name, Limit: *d.limit(i), Cost: c.Cost, Decision: c.Decision}
 }
 
 // clear forgets the request and keeps the memory for another one.

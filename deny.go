@@ -120,6 +120,15 @@ func (d *decision) onlyViolated() (only *rule) {
 	return only
 }
 
+// problemOf returns the body of a refusal by r alone. Many answers are made from it at once.
+func problemOf(r *Rule) []byte {
+	refusal := Denial{Status: http.StatusTooManyRequests}
+	if !r.Private {
+		refusal.Rules = []Verdict{{Rule: r.Name}}
+	}
+	return slices.Clip(refusal.appendProblem(nil))
+}
+
 const problemType = "application/problem+json"
 
 // serveProblem writes an answer of that body. contentType is the slice to be used as its field.

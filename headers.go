@@ -115,7 +115,7 @@ func policies(rules []rule) fields.Policies {
 	var text []byte
 	for i := range rules {
 		r := &rules[i]
-		p.Names[i] = fields.Quote(r.name)
+		p.Names[i] = fields.Quote(r.Name)
 		if !r.visible() {
 			continue
 		}

@@ -26,7 +26,7 @@ func (m *Middleware) Health() []Health {
 	for i := range s.rules {
 		r := &s.rules[i]
 		if f := r.state.health.failing.Load(); f != nil && time.Since(f.last) < failureExpiry {
-			degraded = append(degraded, Health{Rule: r.name, Policy: r.Failure, Since: f.since, Err: f.err})
+			degraded = append(degraded, Health{Rule: r.Name, Policy: r.Failure, Since: f.since, Err: f.err})
 		}
 	}
 	return degraded
@@ -59,7 +59,7 @@ func (h *health) failed(l *logger, r *rule, err error) {
 		return
 	}
 	if h.failing.CompareAndSwap(nil, &failure{since: now, last: now, err: err}) {
-		l.slog().Warn("httplimit: the store cannot decide", "rule", r.name, "policy", r.Failure.String(), "cause", err)
+		l.slog().Warn("httplimit: the store cannot decide", "rule", r.Name, "policy", r.Failure.String(), "cause", err)
 	}
 }
 
@@ -70,6 +70,6 @@ func (h *health) succeeded(l *logger, r *rule) {
 	}
 	if h.failing.CompareAndSwap(before, nil) {
 		l.slog().Info("httplimit: the store decides again",
-			"rule", r.name, "policy", r.Failure.String(), "after", time.Since(before.since))
+			"rule", r.Name, "policy", r.Failure.String(), "after", time.Since(before.since))
 	}
 }

@@ -64,7 +64,7 @@ func (d *decision) observe(observer Observer, took time.Duration) {
 	for i := range d.rules {
 		r := &d.rules[i]
 		observer.Observe(Observation{
-			Rule: r.name, Result: d.result(i), Source: r.source, Cost: d.charges[i].Cost, Store: took,
+			Rule: r.Name, Result: d.result(i), Source: r.source, Cost: d.charges[i].Cost, Store: took,
 		})
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -60,7 +60,6 @@ var ErrSkip = errors.New("httplimit: this rule does not apply to this request")
 // rule is a Rule made ready.
 type rule struct {
 	Rule
-	name    string
 	scope   string
 	keys    *ruleKeys
 	index   int    // in settings.rules
@@ -79,9 +78,11 @@ func (r Rule) compile(index int, cfg Config, s *settings, f *faults) rule {
 	if r.Name == "" || len(r.Name) > maxName || !printable(r.Name) {
 		f.add(field+".Name", "%q is not 1 to %d characters from 0x20 to 0x7E", r.Name, maxName)
 	}
-	checker, _ := s.store.(limiter.Checker)
-	c := rule{Rule: r, index: index, name: r.Name, scope: cfg.Namespace + "/" + r.Name, checker: checker, state: s.logger.rule(r.Name)}
-	c.windows = &s.windows
+	c := rule{
+		Rule: r, index: index, scope: cfg.Namespace + "/" + r.Name,
+		windows: &s.windows, state: s.logger.rule(r.Name),
+	}
+	c.checker, _ = s.store.(limiter.Checker)
 	err := c.check(r.Limit)
 	if err == nil {
 		err = c.windows.add(r.Limit)
@@ -96,12 +97,7 @@ func (r Rule) compile(index int, cfg Config, s *settings, f *faults) rule {
 	for _, fault := range keyFaults {
 		*f = append(*f, fault)
 	}
-	c.keys = keys
-	refusal := Denial{Status: http.StatusTooManyRequests}
-	if !r.Private {
-		refusal.Rules = []Verdict{{Rule: r.Name}}
-	}
-	c.problem = slices.Clip(refusal.appendProblem(nil)) // many answers at once are made from it
+	c.keys, c.problem = keys, problemOf(&r)
 	if r.Shadow {
 		c.mode = limiter.Shadow
 	}
@@ -120,12 +116,7 @@ func (r *rule) check(l limiter.Limit) error {
 }
 
 func printable(s string) bool {
-	for i := range len(s) {
-		if s[i] < 0x20 || s[i] > 0x7E {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r > 0x7E })
 }
 
 // fillCharge fills in the rule's charge for a request, over what an earlier request left in c. It returns false if the
@@ -139,7 +130,7 @@ func (r *rule) fillCharge(c *limiter.Charge, req Request, log *logger) (applies 
 		return false
 	}
 	if cause != nil {
-		log.warnOnce(r.name, "Key failed, NoKey decides", cause)
+		log.warnOnce(r.Name, "Key failed, NoKey decides", cause)
 	}
 	if c.Scope != r.scope {
 		c.Scope = r.scope
@@ -162,10 +153,10 @@ func (r *rule) fillCharge(c *limiter.Charge, req Request, log *logger) (applies 
 // reportRefusal logs what operators should know of a refusal.
 func (r *rule) reportRefusal(retry time.Duration, log *logger) {
 	if r.Shadow {
-		r.state.shadow.refuse(log, r.name)
+		r.state.shadow.refuse(log, r.Name)
 	}
 	if retry == limiter.Never {
-		log.warnOnce(r.name, "a request can never pass", errTooCostly)
+		log.warnOnce(r.Name, "a request can never pass", errTooCostly)
 	}
 }
 
@@ -183,7 +174,7 @@ func (r *rule) limitFor(req Request, log *logger) (l limiter.Limit, applies bool
 		err = r.windows.add(l)
 	}
 	if err != nil {
-		log.warnOnce(r.name, "LimitFunc failed, the rule's Limit holds", err)
+		log.warnOnce(r.Name, "LimitFunc failed, the rule's Limit holds", err)
 		return r.Limit, true
 	}
 	return l, true
@@ -198,7 +189,7 @@ func (r *rule) costOf(req Request, log *logger) (cost int64, applies bool) {
 		err = fmt.Errorf("a cost of %d, want 0 or more", cost)
 	}
 	if err != nil {
-		log.warnOnce(r.name, "Cost failed, the request costs 1", err)
+		log.warnOnce(r.Name, "Cost failed, the request costs 1", err)
 		return 1, true
 	}
 	return cost, true

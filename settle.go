@@ -73,7 +73,7 @@ func (o *Outcome) refund(status int) {
 		if r.CountStatus == nil || !r.spent && o.exposure == nil || r.CountStatus(status) {
 			continue
 		}
-		spent := o.exposure.spends(r.name)
+		spent := o.exposure.spends(r.Name)
 		if r.spent {
 			spent = append(spent, d.charges[i])
 		}
