@@ -9,8 +9,6 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-var algorithms = []limiter.Algorithm{limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow, limiter.TokenBucket}
-
 // TestNoAllocations: a decision about a known key leaves nothing to the garbage collector, allowed or refused, alone
 // or in a batch.
 func TestNoAllocations(t *testing.T) {
@@ -27,7 +25,9 @@ func TestNoAllocations(t *testing.T) {
 					for i := range batch {
 						batch[i] = limiter.Charge{
 							Scope: "scope", Key: fmt.Sprint("key ", i/2), Cost: 1,
-							Limit: limiter.Limit{Requests: requests, Window: time.Duration(1+i%2) * time.Hour, Algorithm: algorithm},
+							Limit: limiter.Limit{
+								Requests: requests, Window: time.Duration(1+i%2) * time.Hour, Algorithm: algorithm,
+							},
 						}
 					}
 					step := func() {

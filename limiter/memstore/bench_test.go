@@ -4,35 +4,16 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
-	"github.com/httplimit/httplimit/limiter/memstore"
 )
 
 const plenty = 1_000_000_000
 
-func newStore(tb testing.TB, maxKeys int) *memstore.Store {
-	tb.Helper()
-	store, err := memstore.New(memstore.Config{MaxKeys: maxKeys})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return store
-}
-
-// take fails the test or benchmark unless the charge is decided as wanted.
-func take(tb testing.TB, store limiter.Store, want bool, c *[1]limiter.Charge) {
-	taken, err := store.Take(context.Background(), c[:])
-	if err != nil || taken != want {
-		tb.Errorf("Take(%q, %v): got %v, %v, want %v", c[0].Key, c[0].Limit, taken, err, want)
-	}
-}
-
 func BenchmarkHotKey(b *testing.B) {
-	for _, algorithm := range []limiter.Algorithm{limiter.SlidingWindow, limiter.FixedWindow, limiter.TokenBucket, limiter.SlidingLog} {
+	for _, algorithm := range algorithms {
 		for _, allowed := range []bool{true, false} {
 			l := limiter.Limit{Requests: plenty, Window: time.Hour, Algorithm: algorithm}
 			if algorithm == limiter.TokenBucket {
@@ -65,7 +46,7 @@ func BenchmarkHotKey(b *testing.B) {
 func addresses(n int) []string {
 	keys := make([]string, n)
 	for i := range keys {
-		keys[i] = "2001:db8:" + strconv.FormatInt(int64(i>>16), 16) + ":" + strconv.FormatInt(int64(i&0xffff), 16) + "::/64"
+		keys[i] = fmt.Sprintf("2001:db8:%x:%x::/64", i>>16, i&0xffff)
 	}
 	rand.Shuffle(n, func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 	return keys

@@ -11,10 +11,10 @@ import (
 	"github.com/httplimit/httplimit/limiter/memstore"
 )
 
-// TestTurnOfWindowUnderLoad moves the clock through many windows while 64 goroutines spend one key. A goroutine that
-// read the clock before a turn, and gets the lock after others went through it, must neither lose their counts nor
+// TestWindowBoundaryUnderLoad moves the clock through many windows while 64 goroutines spend one key. A goroutine that
+// read the clock before a boundary, and gets the lock after others have passed it, must neither lose their counts nor
 // bring back old ones.
-func TestTurnOfWindowUnderLoad(t *testing.T) {
+func TestWindowBoundaryUnderLoad(t *testing.T) {
 	const callers, windows, limit, callsEach = 64, 300, 50, 100 // calls in each millisecond
 	store := newStore(t, 0)
 	advance := memstore.StopClock(store)
@@ -93,7 +93,7 @@ func TestBatchesInOppositeOrder(t *testing.T) {
 	}
 }
 
-// TestFullStoreUnderLoad: many goroutines making room for one another keep the bound.
+// TestFullStoreUnderLoad: many goroutines making space for one another keep the bound.
 func TestFullStoreUnderLoad(t *testing.T) {
 	const most = 500
 	store := newStore(t, most)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,46 +12,35 @@ import (
 	"github.com/httplimit/httplimit/limiter/memstore"
 )
 
-func one(key string, l limiter.Limit, cost int64) *[1]limiter.Charge {
-	return &[1]limiter.Charge{{Scope: "scope", Key: key, Limit: l, Cost: cost}}
-}
-
-// spend takes cost units of key and returns the charge as decided.
-func spend(t *testing.T, store limiter.Store, key string, l limiter.Limit, cost int64) limiter.Charge {
-	t.Helper()
-	c := one(key, l, cost)
-	if _, err := store.Take(context.Background(), c[:]); err != nil {
-		t.Fatal(err)
-	}
-	return c[0]
-}
-
 // live is what a store must not forget: until when each key, and each entry of a log, weighs on decisions.
 type live struct {
 	log   bool
 	until map[string][]int64
+	at    int64
+	n     int // entries of until after at
 }
 
-func (v *live) count(now int64) (n int) {
-	for key, times := range v.until {
-		kept := times[:0]
-		for _, until := range times {
-			if until > now {
-				kept = append(kept, until)
-			}
-		}
-		v.until[key] = kept
-		n += len(kept)
+func (v *live) count(now int64) int {
+	if now == v.at {
+		return v.n
 	}
-	return n
+	v.at, v.n = now, 0
+	for key, times := range v.until {
+		v.until[key] = slices.DeleteFunc(times, func(until int64) bool { return until <= now })
+		v.n += len(v.until[key])
+	}
+	return v.n
 }
 
 func (v *live) spent(c *limiter.Charge) {
-	until := c.At + c.ResetAfter.Milliseconds()
-	if times := v.until[c.Key]; !v.log || len(times) > 0 && times[len(times)-1] == until {
-		v.until[c.Key] = times[:0]
+	v.count(c.At)
+	until, times := c.At+c.ResetAfter.Milliseconds(), v.until[c.Key]
+	v.n -= len(times)
+	if !v.log || len(times) > 0 && times[len(times)-1] == until {
+		times = times[:0]
 	}
-	v.until[c.Key] = append(v.until[c.Key], until)
+	v.until[c.Key] = append(times, until)
+	v.n += len(v.until[c.Key])
 }
 
 // TestNoLiveKeyForgottenBelowMaxKeys compares a store that is always close to full with one that never is. New keys
@@ -59,6 +49,7 @@ func TestNoLiveKeyForgottenBelowMaxKeys(t *testing.T) {
 	const most = 200
 	for _, algorithm := range algorithms {
 		t.Run(algorithm.String(), func(t *testing.T) {
+			t.Parallel()
 			small, large := newStore(t, most), newStore(t, 0)
 			advanceSmall, advanceLarge := memstore.StopClock(small), memstore.StopClock(large)
 			align(t, small, large, advanceSmall, advanceLarge)
@@ -81,7 +72,8 @@ func TestNoLiveKeyForgottenBelowMaxKeys(t *testing.T) {
 				}
 				got, want := spend(t, small, key, l, 1), spend(t, large, key, l, 1)
 				if got.Decision != want.Decision {
-					t.Fatalf("step %d, key %q, %d live: got %+v, want %+v", step, key, seen.count(want.At), got.Decision, want.Decision)
+					t.Fatalf("step %d, key %q, %d live: got %+v, want %+v",
+						step, key, seen.count(want.At), got.Decision, want.Decision)
 				}
 				now = want.At
 				if want.Allowed {
@@ -122,20 +114,12 @@ func TestBatchFindsExpired(t *testing.T) {
 	}
 }
 
-// align sets the two clocks to the same moment.
-func align(t *testing.T, a, b limiter.Store, advanceA, advanceB func(time.Duration)) {
-	t.Helper()
-	l := limiter.PerSecond(1)
-	at, bt := spend(t, a, "", l, 0).At, spend(t, b, "", l, 0).At
-	advanceA(time.Duration(max(0, bt-at)) * time.Millisecond)
-	advanceB(time.Duration(max(0, at-bt)) * time.Millisecond)
-}
-
-// TestFloodForgetsLeastUsedFirst: whoever has used much of a limit stays, whoever has hardly begun may go.
+// TestFloodForgetsLeastUsedFirst: a key that has used much of its limit stays, one that has hardly begun may go.
 func TestFloodForgetsLeastUsedFirst(t *testing.T) {
 	const most = 4096
 	for _, algorithm := range algorithms {
 		t.Run(algorithm.String(), func(t *testing.T) {
+			t.Parallel()
 			store := newStore(t, most)
 			advance := memstore.StopClock(store)
 			l := limiter.Limit{Requests: 100, Window: 24 * time.Hour, Algorithm: algorithm}
@@ -161,7 +145,8 @@ func TestFloodForgetsLeastUsedFirst(t *testing.T) {
 				}
 			}
 			if freed > 0 || forgotten > 0 {
-				t.Errorf("after a flood of %d keys into %d: got %d of 100 freed from their limit, %d of 100 busy keys forgotten, want 0", 20*most, most, freed, forgotten)
+				t.Errorf("after a flood of %d keys into %d: got %d of 100 freed from their limit, "+
+					"%d of 100 busy keys forgotten, want 0", 20*most, most, freed, forgotten)
 			}
 			if stats := store.Stats(); stats.Keys > most || stats.Evicted == 0 || stats.Overflowed > 0 {
 				t.Errorf("got %+v, want at most %d keys, some evicted, none in the sketch", stats, most)
@@ -180,6 +165,7 @@ func TestFloodOfLimitedKeysFreesNobody(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%v/burst=%d", algorithm, burst), func(t *testing.T) {
+				t.Parallel()
 				small, exact := newStore(t, most), newStore(t, 0)
 				advanceSmall, advanceExact := memstore.StopClock(small), memstore.StopClock(exact)
 				align(t, small, exact, advanceSmall, advanceExact)
@@ -210,6 +196,7 @@ func TestFloodOfLimitedKeysFreesNobody(t *testing.T) {
 func TestSketchForgets(t *testing.T) {
 	for _, algorithm := range algorithms {
 		t.Run(algorithm.String(), func(t *testing.T) {
+			t.Parallel()
 			store := newStore(t, 16)
 			advance := memstore.StopClock(store)
 			l := limiter.Limit{Requests: 1, Window: time.Minute, Algorithm: algorithm}

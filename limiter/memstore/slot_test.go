@@ -51,6 +51,7 @@ func checkLogSlot(t *testing.T, head, tail uint32, units int64, entries int) {
 	s := logSlot(make([]uint64, 3))
 	s.set(head, tail, units, entries)
 	if s.head() != head || s.tail() != tail || s.units() != units || s.entries() != entries {
-		t.Errorf("log: got %d, %d, %d, %d, want %d, %d, %d, %d", s.head(), s.tail(), s.units(), s.entries(), head, tail, units, entries)
+		t.Errorf("log: got %d, %d, %d, %d, want %d, %d, %d, %d",
+			s.head(), s.tail(), s.units(), s.entries(), head, tail, units, entries)
 	}
 }

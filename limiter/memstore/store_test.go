@@ -30,11 +30,15 @@ func TestNewRefusesNegativeMaxKeys(t *testing.T) {
 	}
 }
 
-// TestTakeValidates: Take asks for the ranges of a limit in a shorter way than Validate, and must agree with it.
+// TestTakeValidates: Take does not validate a limit that it has seen before, and must agree with Validate.
 func TestTakeValidates(t *testing.T) {
 	store := newStore(t, 0)
-	edges := []int64{math.MinInt64, -1, 0, 1, 99_999, 100_000, 100_001, 142_808, 142_809, 1e9 - 1, 1e9, 1e9 + 1, 1<<30 - 1, 1 << 30, math.MaxInt64}
-	windows := []time.Duration{0, 1, time.Millisecond, time.Second, 365 * 24 * time.Hour, 366 * 24 * time.Hour, 367 * 24 * time.Hour}
+	const day = 24 * time.Hour
+	edges := []int64{
+		math.MinInt64, -1, 0, 1, 99_999, 100_000, 100_001, 142_808, 142_809,
+		1e9 - 1, 1e9, 1e9 + 1, 1<<30 - 1, 1 << 30, math.MaxInt64,
+	}
+	windows := []time.Duration{0, 1, time.Millisecond, time.Second, 365 * day, 366 * day, 367 * day}
 	valid := 0
 	for _, algorithm := range append(algorithms, 4, 255) {
 		for _, window := range windows {

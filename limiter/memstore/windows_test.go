@@ -16,7 +16,9 @@ import (
 // windows have passed, however much or little went on beside it.
 func TestWindowTagsNeverReturn(t *testing.T) {
 	for _, algorithm := range []limiter.Algorithm{limiter.SlidingWindow, limiter.FixedWindow} {
-		for _, windows := range []int{2, 127, 128, 129, 130, 250, 251, 252, 253, 254, 255, 256, 257, 258, 384, 512, 1023, 1024, 1025, 1 << 16} {
+		for _, windows := range []int{
+			2, 127, 128, 129, 130, 250, 251, 252, 253, 254, 255, 256, 257, 258, 384, 512, 1023, 1024, 1025, 1 << 16,
+		} {
 			for _, step := range []int{1, 100, 127, 128, 129, 256, 1 << 16} {
 				if windows/step > 2000 {
 					continue
@@ -41,7 +43,7 @@ func TestWindowTagsNeverReturn(t *testing.T) {
 	}
 }
 
-// TestManyWindows: a store counts 64 pairs of Algorithm and Window at a time. Those that hold nothing make place for
+// TestManyWindows: a store counts 64 pairs of Algorithm and Window at a time. Those that hold nothing make space for
 // others; until then there is an error, and no count is lost or mixed up.
 func TestManyWindows(t *testing.T) {
 	store := newStore(t, 0)
@@ -72,8 +74,8 @@ func TestManyWindows(t *testing.T) {
 	}
 }
 
-// TestTablesDroppedUnderLoad: who has looked up a table that is dropped before the stripe's lock is free must look
-// again, or counts would go into a table that nobody finds, or into another one.
+// TestTablesDroppedUnderLoad: a caller that has looked up a table which is dropped before the stripe's lock is free
+// must look again, or counts would go into a table that nobody finds, or into another one.
 func TestTablesDroppedUnderLoad(t *testing.T) {
 	const callers, windows, limit = 8, 66, 3
 	store := newStore(t, 0)
@@ -86,7 +88,10 @@ func TestTablesDroppedUnderLoad(t *testing.T) {
 		done.Go(func() {
 			for i := range 4000 {
 				length := int64(100 + (i*7+caller%2)%windows)
-				c := one("key", limiter.Limit{Requests: limit, Window: time.Duration(length) * time.Millisecond, Algorithm: limiter.FixedWindow}, 1)
+				l := limiter.Limit{
+					Requests: limit, Window: time.Duration(length) * time.Millisecond, Algorithm: limiter.FixedWindow,
+				}
+				c := one("key", l, 1)
 				taken, err := store.Take(context.Background(), c[:])
 				if err == nil && taken {
 					mu.Lock()
