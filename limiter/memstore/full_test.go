@@ -116,7 +116,7 @@ func TestBatchFindsExpired(t *testing.T) {
 
 // TestFloodForgetsLeastUsedFirst: a key that has used much of its limit stays, one that has hardly begun may go.
 func TestFloodForgetsLeastUsedFirst(t *testing.T) {
-	const most = 4096
+	const most = 2048
 	for _, algorithm := range algorithms {
 		t.Run(algorithm.String(), func(t *testing.T) {
 			t.Parallel()

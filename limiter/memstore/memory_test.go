@@ -41,7 +41,7 @@ func TestHeapOfTwoMillionClients(t *testing.T) {
 	const most = 1 << 14
 	for _, algorithm := range algorithms {
 		for _, cost := range []int64{1, 10} {
-			clients := 100_000
+			clients := floodClients
 			if algorithm == limiter.SlidingWindow && cost == 1 && !raceDetector {
 				clients = 2_000_000
 			}
@@ -55,7 +55,8 @@ func TestHeapOfTwoMillionClients(t *testing.T) {
 				}
 				flood(t, store, l, clients, cost)
 				if grown := heap() - before; grown > mostBytes(algorithm, most) {
-					t.Errorf("got %d bytes of heap for %d keys, want at most %d", grown, most, mostBytes(algorithm, most))
+					t.Errorf("got %d bytes of heap for %d keys, want at most %d",
+						grown, most, mostBytes(algorithm, most))
 				}
 				for i := range 100 {
 					if c := spend(t, store, "limited "+strconv.Itoa(i), l, 1); c.Allowed {
@@ -99,7 +100,7 @@ func TestHeapPerClient(t *testing.T) {
 
 // TestHeapFallsAfterExpiry: what a flood took is given back by the operations that come later, few as they are.
 func TestHeapFallsAfterExpiry(t *testing.T) {
-	const clients = 100_000
+	const clients = floodClients
 	for _, algorithm := range algorithms {
 		t.Run(algorithm.String(), func(t *testing.T) {
 			before := heap()

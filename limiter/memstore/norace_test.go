@@ -2,4 +2,7 @@
 
 package memstore_test
 
-const raceDetector = false
+const (
+	raceDetector = false
+	floodClients = 100_000
+)

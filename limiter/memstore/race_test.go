@@ -2,5 +2,9 @@
 
 package memstore_test
 
-// The race detector makes a sync.Pool drop things at random, so allocations mean nothing under it. It is also slow.
-const raceDetector = true
+// The race detector makes a sync.Pool drop things at random, so allocations mean nothing under it. It is also slow, so
+// floods from one goroutine are shorter, three times as large as the store.
+const (
+	raceDetector = true
+	floodClients = 50_000
+)

@@ -53,7 +53,8 @@ func TestTakeValidates(t *testing.T) {
 					if fmt.Sprint(err) != fmt.Sprint(want) {
 						t.Errorf("Take with %+v: got error %v, want %v", l, err, want)
 					}
-					if err := store.Reset(context.Background(), one("key", l, 0)[:]); fmt.Sprint(err) != fmt.Sprint(want) {
+					err = store.Reset(context.Background(), one("key", l, 0)[:])
+					if fmt.Sprint(err) != fmt.Sprint(want) {
 						t.Errorf("Reset with %+v: got error %v, want %v", l, err, want)
 					}
 				}
