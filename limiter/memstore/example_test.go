@@ -33,8 +33,8 @@ func ExampleNew() {
 	// 2 counters
 }
 
-// A key that comes from the client without proof costs the client nothing to change: whoever sends a new one each
-// time is never refused. The store stays inside its bound, but it cannot tell the two apart; limit what the client
+// A key that comes from the client without proof costs the client nothing to change: a client that sends a new one
+// each time is never refused. The store stays inside its bound, but it cannot know better; limit what the client
 // cannot choose, such as its address.
 func ExampleNew_incorrect() {
 	store, err := memstore.New(memstore.Config{})

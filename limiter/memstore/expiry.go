@@ -19,7 +19,7 @@ const (
 	// creditEach is how many slots each newcomer to a full store may sweep on average. Where sweeps cost more,
 	// because fewer than one counter in 50 is idle, newcomers take the place of live counters instead.
 	creditEach = 64
-	// tagWindows is how many windows a tag tells apart. A shard that was not swept for half of them is swept
+	// tagWindows is how many windows have tags of their own. A shard that was not swept for half of them is swept
 	// before use, so that two windows never look the same.
 	tagWindows = 256
 )

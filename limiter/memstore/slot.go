@@ -174,7 +174,7 @@ func (sh *shard) share(n int, now int64) (share float64, limited bool) {
 	case sh.table.Algorithm == limiter.SlidingWindow:
 		left = min(end-now, whole)
 	default:
-		left = whole // what a log has in use leaves entry by entry, so nothing is known before its end
+		left = whole // a FixedWindow does not decay, and a log does so entry by entry, which its slot does not show
 	}
 	return classShare(class, left, whole)
 }
