@@ -5,7 +5,7 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-// answers are about other forms in which clients are told.
+// answers are about other header styles and bodies.
 func answers() []scenario {
 	return []scenario{{
 		name:   "HEAD",

@@ -14,7 +14,7 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-// applying is about which requests a rule applies to, and by what of them they are told apart.
+// applying is about the requests to which a rule applies, and the parts of them that identify clients.
 func applying() []scenario {
 	preflights := []httplimit.Config{{CountPreflight: true, Rules: []httplimit.Rule{byIP("ip", limiter.PerHour(5))}}}
 	return []scenario{{

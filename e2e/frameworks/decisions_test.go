@@ -20,7 +20,7 @@ func byIP(name string, limit limiter.Limit) httplimit.Rule {
 	return httplimit.Rule{Name: name, Key: httplimit.ClientIP(), Limit: limit}
 }
 
-// decisions are about what rules decide and what clients are told of it.
+// decisions are about the decisions of rules and their header fields.
 func decisions() []scenario {
 	shadow, secret := byIP("shadow", limiter.PerHour(1)), byIP("secret", limiter.PerHour(1))
 	shadow.Shadow, secret.Private = true, true
@@ -108,7 +108,7 @@ func decisions() []scenario {
 		around: []httplimit.Config{{Expose: true, Rules: []httplimit.Rule{byIP("outer", limiter.PerHour(9))}}},
 		onRoute: []httplimit.Config{{Expose: true, Rules: []httplimit.Rule{byIP("middle", limiter.PerHour(5))}},
 			{Expose: true, Rules: []httplimit.Rule{byIP("inner", limiter.PerHour(1))}}},
-		item: func(ctx context.Context, _ string) reply { return reply{status: 200, body: told(ctx)} },
+		item: func(ctx context.Context, _ string) reply { return reply{status: 200, body: verdictsOf(ctx)} },
 		script: `
 			GET /items/7
 			take /outer 127.0.0.1 1
@@ -202,8 +202,8 @@ func decisions() []scenario {
 	}}
 }
 
-// told is what a handler learns of the decisions on its request.
-func told(ctx context.Context) string {
+// verdictsOf writes the Verdicts that a handler sees on its request.
+func verdictsOf(ctx context.Context) string {
 	text := ""
 	for _, v := range httplimit.Verdicts(ctx) {
 		text += fmt.Sprintf("%s:%d/%d ", v.Rule, v.Remaining, v.Limit.Requests)
@@ -217,5 +217,5 @@ func spending(ctx context.Context, id string) reply {
 	if err := httplimit.Spend(ctx, "tokens", n); err != nil {
 		return reply{err: err}
 	}
-	return reply{status: 200, body: told(ctx)}
+	return reply{status: 200, body: verdictsOf(ctx)}
 }

@@ -1,6 +1,6 @@
-// Package frameworks_test runs one table of cases through net/http, chi, Gin, Echo, Fiber and a router that is made up
-// here, over real sockets: the answers, and what the store was asked, are the same everywhere. See exceptions for what
-// a framework does its own way.
+// Package frameworks_test runs one table of cases through net/http, chi, Gin, Echo, Fiber and a toy router, over real
+// sockets: the answers and the calls of the store are the same everywhere. The table exceptions lists where a framework
+// differs.
 package frameworks_test
 
 import (

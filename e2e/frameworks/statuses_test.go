@@ -115,7 +115,7 @@ func statuses() []scenario {
 			take /login 127.0.0.1 -1
 			200`,
 	}, {
-		name:   "what was spent later is given back too",
+		name:   "what was spent later is refunded too",
 		around: []httplimit.Config{{Headers: httplimit.NoHeaders, Expose: true, Rules: []httplimit.Rule{tokens}}},
 		item:   spending,
 		script: `

@@ -26,7 +26,7 @@ func TestWebSocketIsSettledWhenItOpens(t *testing.T) {
 			func(status int) bool { return status == http.StatusSwitchingProtocols },
 			[]string{"take /ws 127.0.0.1 1", "settled with 101"},
 		},
-		"that is given back": {
+		"that is refunded": {
 			func(status int) bool { return status >= 400 },
 			[]string{"take /ws 127.0.0.1 1", "settled with 101", "take /ws 127.0.0.1 -1"},
 		},

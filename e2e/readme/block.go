@@ -1,8 +1,8 @@
 // Package readme compiles the Go code in READMEs and in docs.
 //
 // A block that begins with a package clause is a whole file. Any other block is a fragment, either of declarations
-// or of statements as they stand in a function; its imports are those of the names that it uses (see importPaths).
-// What statements take from the text around them, the line above the block declares, in a comment that readers do
+// or of the statements of a function; it imports the packages that it names (see importPaths). Where statements use
+// variables that only the text around the block introduces, a comment above the block declares them, which readers do
 // not see:
 //
 //	<!-- in func(mux *http.ServeMux) error -->
@@ -11,8 +11,8 @@
 //	return http.ListenAndServe("127.0.0.1:8080", limited(mux))
 //	```
 //
-// Variables that a fragment leaves unused are no fault. Above a table the comment makes each row's last column,
-// which stands in backquotes, a statement, or with a type in front, a value of that type:
+// Unused variables of a fragment are not reported. Above a table the comment makes the last column of each row, in
+// backquotes, a statement. With a type before the word in, it makes it a value of that type:
 //
 //	<!-- limiter.Limit in func(n int64) -->
 //	| your wish | limit |
@@ -35,7 +35,8 @@ type Block struct {
 	Code      string
 }
 
-// Blocks returns the Go code in a Markdown text in its order. Code that cannot be told from text is an error.
+// Blocks returns the blocks of Go code in a Markdown text, in order. A block that never ends and a row without code are
+// errors.
 func Blocks(file, markdown string) ([]Block, error) {
 	s := scanner{file: file}
 	for i, line := range strings.Split(markdown, "\n") {
@@ -85,7 +86,7 @@ func (s *scanner) scan(number int, line string) error {
 	return nil
 }
 
-// scanText reads a line outside of blocks. Between a comment and its block or table nothing but empty lines may stand.
+// scanText reads a line outside of blocks. Only empty lines may stand between a comment and its block or table.
 func (s *scanner) scanText(number int, line string) error {
 	if parts := comment.FindStringSubmatch(line); parts != nil {
 		s.valueType, s.signature, s.rows = parts[1], parts[2], 0

@@ -10,8 +10,8 @@ import (
 )
 
 // Compile builds every block as a package of its own inside the module at dir, with that module's requirements.
-// Nothing is written to dir: scratch holds the files, and the go command is told that they lie in the module. The
-// error is what the compiler says.
+// Nothing is written to dir: scratch holds the files, and an overlay of the go command places them in the module. The
+// error holds the compiler's messages.
 func Compile(dir, scratch string, blocks []Block) error {
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
 	build := []string{"build", "-buildvcs=false", "-o", os.DevNull, "-overlay", filepath.Join(scratch, "overlay.json")}

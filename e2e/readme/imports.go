@@ -55,9 +55,9 @@ var importPaths = map[string]string{
 	"redis":    "github.com/redis/go-redis/v9",
 }
 
-// withImports makes a whole file of declarations: it imports what they use of importPaths and do not import
-// themselves. Only a type checker can tell a package from a variable of its name, so one is asked, with all packages
-// imported and all of them empty. Its complaints do not matter: the compiler reports what is really wrong.
+// withImports returns a whole file of the declarations, with imports of those packages of importPaths that they use and
+// do not import themselves. Only a type checker distinguishes a package from a variable of the same name, so one checks
+// the file with all packages imported, all of them empty. Its errors are ignored: the compiler reports the real ones.
 func (b Block) withImports(declarations string) (string, error) {
 	files := token.NewFileSet()
 	own, err := parser.ParseFile(files, "", clause+declarations, parser.ImportsOnly)

@@ -11,8 +11,8 @@ import (
 	"github.com/httplimit/httplimit/e2e/readme"
 )
 
-// The repository's root README speaks of every module, so it is compiled here, where all of them are at hand. Other
-// READMEs are compiled in the module that they belong to; those inside the root module, and its docs, here as well.
+// The root README uses every module, so it is compiled here, in a module that requires all of them, and so are the
+// other READMEs and the docs of the root module. READMEs of other modules are compiled there.
 func TestREADMEs(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../..")
@@ -88,7 +88,9 @@ func TestFaultsAreReportedAtTheirLines(t *testing.T) {
 func TestUnreadableMarkdown(t *testing.T) {
 	for name, tc := range map[string]struct{ markdown, want string }{
 		"a block that is never closed": {"text\n```go\npackage main\n", "a.md:2: "},
-		"a value that is not code":     {"<!-- int in func() -->\n| n | value |\n|---|---|\n| one | `1` |\n| two | 2 |\n", "a.md:5: "},
+		"a value that is not code": {
+			"<!-- int in func() -->\n| n | value |\n|---|---|\n| one | `1` |\n| two | 2 |\n", "a.md:5: ",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			blocks, err := readme.Blocks("a.md", tc.markdown)

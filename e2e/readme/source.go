@@ -33,7 +33,7 @@ func (b Block) parse(before, after string, mode parser.Mode) (*ast.File, error) 
 	return parser.ParseFile(token.NewFileSet(), "", before+b.located()+after, mode)
 }
 
-// located is the code with a directive that has the compiler name the lines of the Markdown file.
+// located returns the code with a directive that makes the compiler report lines of the Markdown file.
 func (b Block) located() string { return b.directive() + b.Code }
 
 func (b Block) directive() string { return fmt.Sprintf("//line %s:%d\n", b.File, b.Line) }
@@ -46,7 +46,7 @@ func (b Block) function() string {
 	return "func _" + strings.TrimPrefix(b.Signature, "func") + " {\n"
 }
 
-// closing returns the statements that forgive a fragment its unused variables and its missing return.
+// closing returns statements that use the fragment's unused variables and replace its missing return.
 func closing(function *ast.FuncDecl) string {
 	var code strings.Builder
 	for _, statement := range function.Body.List {
@@ -62,7 +62,7 @@ func closing(function *ast.FuncDecl) string {
 	return code.String()
 }
 
-// defined returns what statement defines for those after it. The compiler accepts unused constants and types.
+// defined returns the variables that a statement defines. The compiler accepts unused constants and types.
 func defined(statement ast.Stmt) []ast.Expr {
 	var names []ast.Expr
 	switch s := statement.(type) {

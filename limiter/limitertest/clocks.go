@@ -80,7 +80,7 @@ func (s *storeTest) wantBriefRefusal(key limiter.Charge) {
 	s.Helper()
 	got := s.ask(key)
 	if got.Allowed {
-		s.Errorf("clock set by %s: a key at its limit is let in\n%v", key.Key, describe(&got))
+		s.Errorf("clock set by %s: a key at its limit is admitted\n%v", key.Key, describe(&got))
 		return
 	}
 	longest := 2 * key.Limit.Window
@@ -93,7 +93,7 @@ func (s *storeTest) wantBriefRefusal(key limiter.Charge) {
 	}
 	s.Advance(got.RetryAfter - time.Millisecond)
 	if early := s.ask(key); early.Allowed {
-		s.Errorf("clock set by %s: let in 1 ms before its RetryAfter of %v\n%v", key.Key, got.RetryAfter, describe(&early))
+		s.Errorf("clock set by %s: admitted 1 ms before its RetryAfter of %v\n%v", key.Key, got.RetryAfter, describe(&early))
 		return
 	}
 	s.Advance(time.Millisecond)

@@ -60,7 +60,7 @@ func testManyCallers(s *storeTest) {
 		key := s.charge(name, limit, 1)
 		got := s.rush(8, func(int) []limiter.Charge { return []limiter.Charge{key} })
 		if got != limit {
-			s.Errorf("%d callers with %d tries were let in %d times, want %d", callers, callers*8, got, limit)
+			s.Errorf("%d callers with %d tries were admitted %d times, want %d", callers, callers*8, got, limit)
 		}
 		s.wantHeld(limit, key)
 	}
@@ -96,7 +96,7 @@ func testManyCallersAtABoundary(s *storeTest) {
 		s.align(window)
 		s.Advance(windows * window)
 		if got := s.rush(2, func(int) []limiter.Charge { return []limiter.Charge{key} }); got != 40 {
-			s.Errorf("%d windows later, %d callers with %d tries were let in %d times, want 40", windows, callers, callers*2,
+			s.Errorf("%d windows later, %d callers with %d tries were admitted %d times, want 40", windows, callers, callers*2,
 				got)
 		}
 		s.wantHeld(40, key)
