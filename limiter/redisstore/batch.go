@@ -13,16 +13,16 @@ import (
 	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
-// batch is what one caller asks of the server, and what the server answered. It holds copies only, because the trip
-// that carries it may end after its caller has left.
+// batch is what one caller asks of the server, and what the server answered. It holds copies only, because the flight
+// that it is in may end after its caller has left.
 type batch struct {
 	start time.Duration // when the caller came
 	keys  []string      // each counter once
 	asks  []ask         // one for each charge
-	order uint64        // where it stands in a trip: equal asks together, and among them equal keys
+	order uint64        // where it stands in a flight, see sortKey
 
-	wake chan *trip // a trip to lead, or nil when the outcome is there
-	gone bool       // the caller has left; guarded by its lane
+	wake chan *flight // a flight to lead, or nil when the outcome is there
+	gone bool         // the caller has left; guarded by its batcher
 
 	outcome outcome
 	usages  []algorithm.Usage // one for each key, for the decision
@@ -30,7 +30,7 @@ type batch struct {
 	moments moments
 }
 
-// ask is a charge as the script reads it. Batches of equal asks share their arguments.
+// ask is a charge as the scripts read it. Batches of equal asks share their arguments.
 type ask struct {
 	place    int // of its key in the batch, from 1
 	limit    limiter.Limit
@@ -40,7 +40,7 @@ type ask struct {
 }
 
 const (
-	// forget is the mode of a reset, which the script has beside those of package limiter.
+	// forget is the mode of a reset, which general.lua has beside those of package limiter.
 	forget = limiter.Force + 1
 
 	tooMuch    = limiter.MaxCount + 1 // a cost that fits no limit, as do all above it
@@ -54,13 +54,13 @@ type batches struct{ pool sync.Pool }
 func (p *batches) get(start time.Duration) *batch {
 	b, ok := p.pool.Get().(*batch)
 	if !ok {
-		b = &batch{wake: make(chan *trip, 1)}
+		b = &batch{wake: make(chan *flight, 1)}
 	}
 	b.start = start
 	return b
 }
 
-// put gives a batch back. Only after its outcome has come: until then a trip may hold it.
+// put releases a batch. Only after its outcome has come: until then a flight may hold it.
 func (p *batches) put(b *batch) {
 	clear(b.keys)
 	clear(b.usages)
@@ -87,6 +87,16 @@ func (b *batch) add(prefix string, charges []limiter.Charge) {
 	}
 }
 
+// place returns that of the counter of c if an earlier charge has it too, else 0.
+func (b *batch) place(earlier []limiter.Charge, c *limiter.Charge) int {
+	for i := range earlier {
+		if c.SameCounter(&earlier[i]) {
+			return b.asks[i].place
+		}
+	}
+	return 0
+}
+
 // addReset makes the batch forget the counters of charges.
 func (b *batch) addReset(prefix string, charges []limiter.Charge) {
 	b.add(prefix, charges)
@@ -100,8 +110,34 @@ func (b *batch) spendNothing() {
 	b.asks = append(b.asks, ask{place: 1, limit: b.asks[0].limit, cost: tooMuch})
 }
 
-// arrange puts batches in the order in which the script takes the fewest steps: those that ask the same behind each other,
-// and among them those of one counter. A hash tells what is equal, and keys tell what else has the same hash.
+// generalOrder is set in the order of a batch that fast.lua does not decide.
+const generalOrder = 1 << 63
+
+// isFast reports whether fast.lua decides the batch; its order must be set.
+func (b *batch) isFast() bool { return b.order < generalOrder }
+
+// sortKey returns the order of the batch: one bit for its script, some for what it asks, the others for its first key.
+func (b *batch) sortKey(seed maphash.Seed) uint64 {
+	const odd, keyBits = 0x9e3779b97f4a7c15, 48 // spreads bits as multiplication by the golden ratio does
+	shape := uint64(len(b.asks))
+	for i := range b.asks {
+		a := &b.asks[i]
+		for _, n := range [...]int64{
+			int64(a.limit.Algorithm), a.limit.Window.Milliseconds(), a.limit.Requests, a.cost, int64(a.mode),
+		} {
+			shape = (shape + uint64(n)) * odd
+		}
+	}
+	order := shape>>(keyBits+1)<<keyBits | maphash.String(seed, b.keys[0])>>(64-keyBits)
+	if !asksFast(b.asks) {
+		order |= generalOrder
+	}
+	return order
+}
+
+// arrange puts batches in the order in which the scripts take the fewest steps: those of one script together, among them
+// those that ask the same, and among these those of one counter. A hash says what is equal; keys are compared because
+// others may have the same hash.
 func arrange(batches []*batch) {
 	slices.SortFunc(batches, func(a, b *batch) int {
 		if a.order != b.order {
@@ -111,38 +147,14 @@ func arrange(batches []*batch) {
 	})
 }
 
-// placed is the order of the batch: some bits for what it asks, the others for its first key.
-func (b *batch) placed(seed maphash.Seed) uint64 {
-	const odd, shapeBits = 0x9e3779b97f4a7c15, 16 // spreads bits as multiplication by the golden ratio does
-	shape := uint64(len(b.asks))
-	for i := range b.asks {
-		a := &b.asks[i]
-		for _, n := range [...]int64{int64(a.limit.Algorithm), a.limit.Window.Milliseconds(), a.limit.Requests, a.cost, int64(a.mode)} {
-			shape = (shape + uint64(n)) * odd
-		}
-	}
-	return shape>>(64-shapeBits)<<(64-shapeBits) | maphash.String(seed, b.keys[0])>>shapeBits
-}
-
-// place is that of the counter of c if an earlier charge has it too, else 0.
-func (b *batch) place(earlier []limiter.Charge, c *limiter.Charge) int {
-	for i := range earlier {
-		e := &earlier[i]
-		if e.Key == c.Key && e.Scope == c.Scope && e.Limit.Algorithm == c.Limit.Algorithm && e.Limit.Window == c.Limit.Window {
-			return b.asks[i].place
-		}
-	}
-	return 0
-}
-
-// decide fills in the charges from the outcome, by the arithmetic of package limiter.
+// decide fills in the charges from the outcome, by the arithmetic of package algorithm.
 func (b *batch) decide(charges []limiter.Charge) (taken bool, err error) {
 	if err := b.read(charges); err != nil {
 		return false, err
 	}
 	taken = algorithm.Decide(charges, b.usages, b.of)
-	if taken != b.outcome.taken() {
-		return false, fmt.Errorf("redisstore: the script answered taken=%v, its counts say %v", b.outcome.taken(), taken)
+	if taken != b.outcome.taken {
+		return false, fmt.Errorf("redisstore: the script answered taken=%v, its counts say %v", b.outcome.taken, taken)
 	}
 	return taken, nil
 }

@@ -19,7 +19,7 @@ const (
 	// DefaultTimeout is a hundred round trips within a data centre, and no more than a visitor notices.
 	DefaultTimeout = 50 * time.Millisecond
 
-	longestPrefix = 64 // bytes; it is paid for with every counter
+	maxPrefix = 64 // bytes; it is paid for with every counter
 )
 
 // Config says how a [Store] counts. The zero value works.
@@ -47,15 +47,12 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	if v := reflect.ValueOf(client); client == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		faults = append(faults, errors.New("redisstore: client is nil, want one such as redis.NewClient makes"))
 	}
-	if len(cfg.Prefix) > longestPrefix || !printable(cfg.Prefix) {
-		faults = append(faults, fmt.Errorf("redisstore: Prefix is %q, want up to %d printable ASCII characters without spaces and braces", cfg.Prefix, longestPrefix))
+	if len(cfg.Prefix) > maxPrefix || !printable(cfg.Prefix) {
+		faults = append(faults, fmt.Errorf("redisstore: Prefix is %q, "+
+			"want up to %d printable ASCII characters without spaces and braces", cfg.Prefix, maxPrefix))
 	}
 	if cfg.Timeout < 0 {
 		faults = append(faults, fmt.Errorf("redisstore: Timeout is %v, want 0 (%v) or more", cfg.Timeout, DefaultTimeout))
-	}
-	source, err := loadScript()
-	if err != nil {
-		faults = append(faults, err)
 	}
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
@@ -75,6 +72,6 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 		clock:   storekit.NewClock(nil),
 		cache:   storekit.NewDenyCache(cfg.DenyCache),
 	}
-	s.servers = newServers(client, source, cfg, s.clock)
+	s.servers = newServers(client, cfg, s.clock)
 	return s, nil
 }

@@ -7,24 +7,32 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-// TakeInOneTrip decides batches as if their callers had met, and returns the order in which the server did.
-func (s *Store) TakeInOneTrip(ctx context.Context, charges [][]limiter.Charge) (order []int, taken []bool, faults []error) {
-	l := s.servers.first
-	aboard := make([]*batch, len(charges))
+// TakeInOneFlight decides batches as if their callers had met in one flight, and returns the order in which the server
+// did: what fast.lua left to general.lua comes last.
+func (s *Store) TakeInOneFlight(
+	ctx context.Context, charges [][]limiter.Charge,
+) (order []int, taken []bool, faults []error) {
+	b := s.servers.first
+	flight := make([]*batch, len(charges))
 	for i := range charges {
-		aboard[i] = s.batches.get(s.clock.Now())
-		aboard[i].add(s.prefix, charges[i])
-		aboard[i].order = aboard[i].placed(l.seed)
+		flight[i] = s.batches.get(s.clock.Now())
+		flight[i].add(s.prefix, charges[i])
+		flight[i].order = flight[i].sortKey(b.seed)
 	}
-	sent := slices.Clone(aboard)
+	sent := slices.Clone(flight)
 	arrange(sent)
-	outcomes := l.send(ctx, sent)
+	outcomes := b.send(ctx, sent)
 	taken, faults = make([]bool, len(charges)), make([]error, len(charges))
-	for i, b := range sent {
-		n := slices.Index(aboard, b)
-		order = append(order, n)
-		b.outcome = outcomes[i]
-		taken[n], faults[n] = b.decide(charges[n])
+	var last []int
+	for i, own := range sent {
+		n := slices.Index(flight, own)
+		if own.isFast() && outcomes[i].values != nil {
+			last = append(last, n)
+		} else {
+			order = append(order, n)
+		}
+		own.outcome = outcomes[i]
+		taken[n], faults[n] = own.decide(charges[n])
 	}
-	return order, taken, faults
+	return append(order, last...), taken, faults
 }

@@ -1,32 +1,32 @@
 package redisstore
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"strconv"
+	"strings"
 
+	"github.com/httplimit/httplimit/internal/keyenc"
 	"github.com/httplimit/httplimit/limiter"
 )
 
 const (
-	// longestReadable is how long a key or scope may be to stand as it is. Addresses and account numbers are shorter;
-	// every byte is paid for once per client in the server's memory.
-	longestReadable = 64
+	// maxReadable is how long a key or scope may be to stand as it is. Addresses and account numbers are shorter; every
+	// byte is paid for once per client in the server's memory.
+	maxReadable = 64
 
-	// hashed marks what does not stand as it is.
-	hashed = '$'
+	hashMark = '$'  // begins what is hashed
+	braces   = "{}" // bound the hash tag of a key
 )
 
-// keyOf names a counter: prefix{key}:scope:algorithm:window. The braces make a cluster keep all counters of one key
-// in one slot. Two counters never share a name: only the last two fields can hold neither braces nor colons of their
-// caller's choice, and what is hashed is told from what is not.
+// keyOf returns the name of a counter: prefix{key}:scope:algorithm:window. The braces make a Cluster keep all counters
+// of one key in one slot. Two counters never share a name: only the last two fields can hold neither braces nor colons
+// of their caller's choice, and hashes begin with a mark that nothing else begins with.
 func keyOf(prefix string, c *limiter.Charge) string {
 	name := make([]byte, 0, 128)
 	name = append(name, prefix...)
 	name = append(name, '{')
-	name = appendTame(name, c.Key)
+	name = keyenc.AppendSafe(name, c.Key, maxReadable, hashMark, braces)
 	name = append(name, '}', ':')
-	name = appendTame(name, c.Scope)
+	name = keyenc.AppendSafe(name, c.Scope, maxReadable, hashMark, braces)
 	name = append(name, ':', letter(c.Limit.Algorithm), ':')
 	return string(appendWindow(name, c.Limit.Window.Milliseconds()))
 }
@@ -47,33 +47,6 @@ func appendWindow(name []byte, ms int64) []byte {
 	return append(strconv.AppendInt(name, ms/divisor, 10), unit...)
 }
 
-// appendTame appends s as it is if that is safe, else 128 bits of its SHA-256.
-func appendTame(name []byte, s string) []byte {
-	if readable(s) {
-		return append(name, s...)
-	}
-	sum := sha256.Sum256([]byte(s))
-	return base64.RawURLEncoding.AppendEncode(append(name, hashed), sum[:16])
-}
-
-// readable tells whether s may stand in a key. An empty one may not: an empty tag is none to a cluster.
-func readable(s string) bool {
-	if len(s) == 0 || len(s) > longestReadable || s[0] == hashed {
-		return false
-	}
-	return printable(s)
-}
-
-// printable tells whether s is ASCII without spaces, control characters and braces.
-func printable(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c <= ' ' || c > '~' || c == '{' || c == '}' {
-			return false
-		}
-	}
-	return true
-}
-
 func letter(a limiter.Algorithm) byte {
 	switch a {
 	case limiter.SlidingLog:
@@ -85,4 +58,14 @@ func letter(a limiter.Algorithm) byte {
 	default:
 		return 'w'
 	}
+}
+
+// printable reports whether s is ASCII without spaces, control characters and braces.
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return !strings.ContainsAny(s, braces)
 }

@@ -7,17 +7,17 @@ import (
 )
 
 // serverTime is the latest time that any server can have told anybody, as far as this process knows: it starts as the
-// wall clock and follows the servers forward, never back. The script compares it with the server's own, to see when
-// that went back by so much that a window's tag no longer tells the window.
+// wall clock and follows the servers forward, never back. The scripts compare it with the server's own, to see when
+// that went back by so much that a window's tag no longer says which window.
 type serverTime struct {
 	clock *storekit.Clock
 	ahead atomic.Int64 // milliseconds by which servers were ahead of the clock
 }
 
-// latest is in Unix milliseconds.
+// latest returns it in Unix milliseconds.
 func (t *serverTime) latest() int64 { return t.clock.UnixMilli(t.clock.Now()) + t.ahead.Load() }
 
-// saw takes in what a server told.
+// saw takes in what a server answered.
 func (t *serverTime) saw(at int64) {
 	ahead := at - t.clock.UnixMilli(t.clock.Now())
 	for {

@@ -25,12 +25,12 @@ type Store struct {
 // Take implements [limiter.Store]. An error wraps a [storekit.UnavailableError] while the server is known to be down,
 // and [context.DeadlineExceeded] if it did not answer within Config.Timeout.
 //
-// Who waits for the trip of another caller leaves it when ctx ends. Who makes one keeps to the deadline of ctx, and learns
-// that ctx was cancelled when the server has answered: the units are spent by then.
+// A caller that waits for the flight of another leaves when ctx ends. A caller that makes the call keeps to the deadline
+// of ctx, and sees that ctx was cancelled when the server has answered: the units are spent by then.
 //
 // On a Cluster different keys lie in different slots. Charges of one key are decided in one step. Those of several are
 // judged first and spent then, key after key; where another caller takes the last unit in between, what was spent is
-// given back, and others may be refused meanwhile. It costs three trips for two keys.
+// returned, and others may be refused meanwhile. It costs three calls for two keys.
 func (s *Store) Take(ctx context.Context, charges []limiter.Charge) (taken bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -42,12 +42,12 @@ func (s *Store) Take(ctx context.Context, charges []limiter.Charge) (taken bool,
 	if s.cache.Answer(charges, before) {
 		return false, nil
 	}
-	taken, met, err := s.take(ctx, charges, before)
+	taken, raced, err := s.take(ctx, charges, before)
 	switch after := s.clock.Now(); {
 	case err != nil:
 		s.cache.Forget(charges, after)
 		return false, err
-	case !met:
+	case !raced:
 		s.cache.Learn(charges, taken, before, after)
 	}
 	return taken, nil
@@ -62,14 +62,14 @@ func (s *Store) Reset(ctx context.Context, charges []limiter.Charge) error {
 		return nil
 	}
 	before := s.clock.Now()
-	parts := []part{{charges: charges}}
-	if s.servers.caller.apart.Load() {
-		parts = byKey(charges)
+	groups := []keyGroup{{charges: charges}}
+	if s.servers.sender.perKey.Load() {
+		groups = groupByKey(charges)
 	}
 	var faults []error
-	for _, p := range parts {
+	for _, g := range groups {
 		b := s.batches.get(before)
-		b.addReset(s.prefix, p.charges)
+		b.addReset(s.prefix, g.charges)
 		if err := s.servers.of(ctx, b).do(ctx, b); err != nil {
 			faults = append(faults, err)
 			continue
@@ -82,21 +82,21 @@ func (s *Store) Reset(ctx context.Context, charges []limiter.Charge) error {
 	return errors.Join(faults...)
 }
 
-// Healthy tells whether decisions get to the server, for a readiness page: false while the breaker of one server
+// Healthy reports whether decisions get to the server, for a readiness page: false while the breaker of one server
 // is open. Always true with Config.NoBreaker.
 func (s *Store) Healthy() bool { return s.servers.healthy() }
 
-// take decides charges in one call, or where that cannot be, key by key. met is that of takeApart.
-func (s *Store) take(ctx context.Context, charges []limiter.Charge, start time.Duration) (taken, met bool, err error) {
+// take decides charges in one call, or where that cannot be, key by key. raced is that of takePerKey.
+func (s *Store) take(ctx context.Context, charges []limiter.Charge, start time.Duration) (taken, raced bool, err error) {
 	several := !oneKey(charges)
-	if several && s.servers.caller.apart.Load() {
-		return s.takeApart(ctx, charges, start)
+	if several && s.servers.sender.perKey.Load() {
+		return s.takePerKey(ctx, charges, start)
 	}
 	b := s.batches.get(start)
 	b.add(s.prefix, charges)
 	if err := s.servers.of(ctx, b).do(ctx, b); err != nil {
-		if several && s.servers.notInOneCall(err) {
-			return s.takeApart(ctx, charges, start)
+		if several && s.servers.refusesSeveralKeys(err) {
+			return s.takePerKey(ctx, charges, start)
 		}
 		return false, false, err
 	}

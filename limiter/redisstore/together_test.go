@@ -14,7 +14,7 @@ import (
 	"github.com/httplimit/httplimit/limiter/redisstore"
 )
 
-// Callers who share a trip share its read, and those of one counter its write.
+// Callers who share a flight share its read, and those of one counter its write.
 func TestCommandsOfManyDecisions(t *testing.T) {
 	client := connect(t, startRedis(t))
 	store := newStore(t, client, redisstore.Config{DenyCache: noCache})
@@ -29,7 +29,7 @@ func TestCommandsOfManyDecisions(t *testing.T) {
 	for _, key := range []string{"hot", "a", "hot", "hot", "b", "new", "hot", "hot", "hot"} {
 		asked = append(asked, []limiter.Charge{charge(key, limit, 1)})
 	}
-	_, taken, faults := store.TakeInOneTrip(t.Context(), asked)
+	_, taken, faults := store.TakeInOneFlight(t.Context(), asked)
 	let := map[string]int{}
 	for i := range asked {
 		if faults[i] != nil {
@@ -48,17 +48,17 @@ func TestCommandsOfManyDecisions(t *testing.T) {
 	}
 }
 
-// A trip decides as single calls in its order would.
-func TestTripDecidesInOrder(t *testing.T) {
+// A flight decides as single calls in its order would.
+func TestFlightDecidesInOrder(t *testing.T) {
 	for name, addr := range map[string]string{"redis-server": startRedis(t), "miniredis": startFake(t).Addr()} {
 		t.Run(name, func(t *testing.T) {
 			client := connect(t, addr)
 			together := newStore(t, client, redisstore.Config{DenyCache: noCache, Prefix: "together:"})
 			alone := newStore(t, client, redisstore.Config{DenyCache: noCache, Prefix: "alone:"})
 			dice := rand.New(rand.NewPCG(1, 2))
-			for trip := range 60 {
-				scope := fmt.Sprint("scope", trip/6) // counters fill over some trips
-				if trip%6 == 3 {
+			for flight := range 60 {
+				scope := fmt.Sprint("scope", flight/6) // counters fill over some flights
+				if flight%6 == 3 {
 					spoil(t, client, scope, dice, "together:", "alone:")
 				}
 				asked := make([][]limiter.Charge, 1+dice.IntN(40))
@@ -69,16 +69,16 @@ func TestTripDecidesInOrder(t *testing.T) {
 				for i := range asked {
 					singly[i] = append(singly[i], asked[i]...)
 				}
-				order, taken, faults := together.TakeInOneTrip(t.Context(), asked)
+				order, taken, faults := together.TakeInOneFlight(t.Context(), asked)
 				for _, n := range order {
 					wantTaken, wantFault := alone.Take(t.Context(), singly[n])
 					if taken[n] != wantTaken || (faults[n] != nil) != (wantFault != nil) {
-						t.Fatalf("trip %d, batch %d: got %v and error %v, alone %v and %v", trip, n, taken[n], faults[n], wantTaken, wantFault)
+						t.Fatalf("flight %d, batch %d: got %v and error %v, alone %v and %v", flight, n, taken[n], faults[n], wantTaken, wantFault)
 					}
 					for i, c := range asked[n] {
 						if want := singly[n][i]; wantFault == nil && (c.Allowed != want.Allowed || c.Remaining != want.Remaining) {
-							t.Fatalf("trip %d, batch %d, charge %d: got allowed %v with %d remaining, alone %v with %d",
-								trip, n, i, c.Allowed, c.Remaining, want.Allowed, want.Remaining)
+							t.Fatalf("flight %d, batch %d, charge %d: got allowed %v with %d remaining, alone %v with %d",
+								flight, n, i, c.Allowed, c.Remaining, want.Allowed, want.Remaining)
 						}
 					}
 				}

@@ -20,19 +20,21 @@ import (
 
 const testTimeout = 50 * time.Millisecond
 
-// bench is a lane over a server that is a function. Time stands still but where the test lets it pass.
+// bench is a batcher over a server that is a function. Time stands still but where the test lets it pass.
 type bench struct {
-	*lane
+	*batcher
 	mu    sync.Mutex
-	trips [][]*batch // in the order in which they were sent
+	calls [][]*batch // in the order in which they were sent
 }
 
-func newBench(inline bool, serve func(ctx context.Context, trip int) error) *bench {
-	b := &bench{lane: &lane{clock: storekit.NewClock(nil), timeout: testTimeout, inline: inline, seed: maphash.MakeSeed()}}
+func newBench(inline bool, serve func(ctx context.Context, call int) error) *bench {
+	b := &bench{batcher: &batcher{
+		clock: storekit.NewClock(nil), timeout: testTimeout, inline: inline, seed: maphash.MakeSeed(),
+	}}
 	b.send = func(ctx context.Context, batches []*batch) []outcome {
 		b.mu.Lock()
-		b.trips = append(b.trips, batches)
-		number := len(b.trips)
+		b.calls = append(b.calls, batches)
+		number := len(b.calls)
 		b.mu.Unlock()
 		err := serve(ctx, number)
 		outcomes := make([]outcome, len(batches))
@@ -44,7 +46,7 @@ func newBench(inline bool, serve func(ctx context.Context, trip int) error) *ben
 	return b
 }
 
-// takes is a server that needs so long for every trip.
+// takes is a server that needs so long for every call.
 func takes(d time.Duration) func(context.Context, int) error {
 	return func(context.Context, int) error {
 		time.Sleep(d)
@@ -53,7 +55,7 @@ func takes(d time.Duration) func(context.Context, int) error {
 }
 
 func (b *bench) batch(key string) *batch {
-	return &batch{start: b.clock.Now(), keys: []string{key}, wake: make(chan *trip, 1)}
+	return &batch{start: b.clock.Now(), keys: []string{key}, wake: make(chan *flight, 1)}
 }
 
 // ask has a batch of one key decided, and checks that the answer is its own.
@@ -68,24 +70,24 @@ func (b *bench) ask(ctx context.Context, key string) error {
 	return nil
 }
 
-// sent is how many batches each trip has carried.
+// sent returns how many batches were in each call.
 func (b *bench) sent() []int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	sizes := make([]int, len(b.trips))
-	for i := range b.trips {
-		sizes[i] = len(b.trips[i])
+	sizes := make([]int, len(b.calls))
+	for i := range b.calls {
+		sizes[i] = len(b.calls[i])
 	}
 	return sizes
 }
 
-// idle reports what a lane must not hold on to when nobody asks.
+// idle checks that the batcher holds on to nothing when nobody asks.
 func (b *bench) idle(t *testing.T) {
 	t.Helper()
-	b.lane.mu.Lock()
-	defer b.lane.mu.Unlock()
-	if len(b.lane.trips) != 0 || len(b.waiting) != 0 {
-		t.Errorf("the lane holds %d trips and %d callers, want none", len(b.lane.trips), len(b.waiting))
+	b.batcher.mu.Lock()
+	defer b.batcher.mu.Unlock()
+	if len(b.batcher.flights) != 0 || len(b.waiting) != 0 {
+		t.Errorf("the batcher holds %d flights and %d callers, want none", len(b.batcher.flights), len(b.waiting))
 	}
 }
 
@@ -98,10 +100,10 @@ func each(t *testing.T, test func(t *testing.T, inline bool)) {
 	}
 }
 
-func TestCallersShareTrips(t *testing.T) {
+func TestCallersShareFlights(t *testing.T) {
 	each(t, func(t *testing.T, inline bool) {
-		const trip = time.Millisecond / 2
-		b := newBench(inline, takes(trip))
+		const flight = time.Millisecond / 2
+		b := newBench(inline, takes(flight))
 		if err := b.ask(t.Context(), "alone"); err != nil {
 			t.Fatal(err)
 		}
@@ -115,24 +117,24 @@ func TestCallersShareTrips(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		// The first goes at once, the next as soon as they are worth a trip beside it, and those who came meanwhile in as
-		// few trips as their number of keys allows.
+		// The first goes at once, the next as soon as they are enough for a flight beside it, and those who came
+		// meanwhile in as few flights as their number of keys allows.
 		got := b.sent()
 		slices.Sort(got)
-		if want := []int{1, 1, worthTrip, 199 - worthTrip - maxKeys, maxKeys}; !slices.Equal(got, want) {
-			t.Errorf("batches in each trip: got %v, want %v", got, want)
+		if want := []int{1, 1, enough, 199 - enough - maxKeys, maxKeys}; !slices.Equal(got, want) {
+			t.Errorf("batches in each flight: got %v, want %v", got, want)
 		}
-		if got, want := b.clock.Now()-start, 2*trip; got != want {
+		if got, want := b.clock.Now()-start, 2*flight; got != want {
 			t.Errorf("took %v, want %v", got, want)
 		}
 		b.idle(t)
 	})
 }
 
-func TestSlowTripHoldsNobodyElse(t *testing.T) {
+func TestSlowFlightHoldsNobodyElse(t *testing.T) {
 	each(t, func(t *testing.T, inline bool) {
-		b := newBench(inline, func(_ context.Context, trip int) error {
-			if trip == 1 {
+		b := newBench(inline, func(_ context.Context, call int) error {
+			if call == 1 {
 				time.Sleep(testTimeout - time.Millisecond)
 			}
 			return nil
@@ -144,29 +146,29 @@ func TestSlowTripHoldsNobodyElse(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		// The first comes while the trip is not late yet, and nobody else does who would take it along.
-		for i, want := range []time.Duration{reliefAfter * shortestDelay, 0} {
+		// The first comes while the flight is not late yet, and nobody else comes who would take it along.
+		for i, want := range []time.Duration{testTimeout / lateShare, 0} {
 			start := b.clock.Now()
 			if err := b.ask(t.Context(), strconv.Itoa(i)); err != nil {
 				t.Error(err)
 			}
 			if got := (b.clock.Now() - start).Truncate(time.Microsecond); got != want {
-				t.Errorf("caller %d waited %v behind a slow trip, want %v", i, got, want)
+				t.Errorf("caller %d waited %v behind a slow flight, want %v", i, got, want)
 			}
 		}
 		if got, want := b.sent(), []int{1, 1, 1}; !slices.Equal(got, want) {
-			t.Errorf("batches in each trip: got %v, want %v", got, want)
+			t.Errorf("batches in each flight: got %v, want %v", got, want)
 		}
 		wg.Wait()
 		b.idle(t)
 	})
 }
 
-// Those who wait behind a slow trip, more than one trip can carry, all go long before it ends.
-func TestManyBehindASlowTrip(t *testing.T) {
+// Those who wait behind a slow flight, more than fit in one flight, all go long before it ends.
+func TestManyBehindASlowFlight(t *testing.T) {
 	each(t, func(t *testing.T, inline bool) {
-		b := newBench(inline, func(_ context.Context, trip int) error {
-			if trip == 1 {
+		b := newBench(inline, func(_ context.Context, call int) error {
+			if call == 1 {
 				time.Sleep(testTimeout - time.Millisecond)
 			}
 			return nil
@@ -183,38 +185,38 @@ func TestManyBehindASlowTrip(t *testing.T) {
 			})
 		}
 		others.Wait()
-		// The last may be too few to be worth a trip at once.
-		if got, most := (b.clock.Now() - start).Truncate(time.Microsecond), reliefAfter*shortestDelay; got > most {
-			t.Errorf("waited %v behind a slow trip, want at most %v", got, most)
+		// The last may be too few for a flight at once.
+		if got, most := (b.clock.Now() - start).Truncate(time.Microsecond), testTimeout/lateShare; got > most {
+			t.Errorf("waited %v behind a slow flight, want at most %v", got, most)
 		}
-		carried := 0
+		sent := 0
 		for _, size := range b.sent() {
 			if size > maxKeys {
-				t.Errorf("a trip carried %d batches, want at most %d", size, maxKeys)
+				t.Errorf("a flight had %d batches, want at most %d", size, maxKeys)
 			}
-			carried += size
+			sent += size
 		}
-		if want := 1 + 2*maxKeys; carried != want {
-			t.Errorf("trips carried %d batches, want %d", carried, want)
+		if want := 1 + 2*maxKeys; sent != want {
+			t.Errorf("flights had %d batches, want %d", sent, want)
 		}
 		slow.Wait()
 		b.idle(t)
 	})
 }
 
-func TestTripsUnderWayAreBounded(t *testing.T) {
+func TestFlightsUnderWayAreBounded(t *testing.T) {
 	each(t, func(t *testing.T, inline bool) {
 		b := newBench(inline, takes(testTimeout/2))
 		var wg sync.WaitGroup
 		for i := range 20 {
 			wg.Go(func() { _ = b.ask(t.Context(), strconv.Itoa(i)) })
-			time.Sleep(2 * shortestDelay)
+			time.Sleep(testTimeout / lateShare)
 		}
-		b.lane.mu.Lock()
-		if got := len(b.lane.trips); got > maxTrips {
-			t.Errorf("%d trips are under way, want at most %d", got, maxTrips)
+		b.batcher.mu.Lock()
+		if got := len(b.batcher.flights); got > maxFlights {
+			t.Errorf("%d flights are under way, want at most %d", got, maxFlights)
 		}
-		b.lane.mu.Unlock()
+		b.batcher.mu.Unlock()
 		wg.Wait()
 		b.idle(t)
 	})
@@ -223,7 +225,7 @@ func TestTripsUnderWayAreBounded(t *testing.T) {
 func TestSlowServerServesTwoAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, inline bool) {
 		b := newBench(inline, takes(testTimeout*3/5))
-		for i := range 4 * usualOver { // until the lane knows
+		for i := range 4 {
 			if err := b.ask(t.Context(), strconv.Itoa(i)); err != nil {
 				t.Fatal(err)
 			}
@@ -232,7 +234,7 @@ func TestSlowServerServesTwoAtOnce(t *testing.T) {
 		for i := range 2 {
 			wg.Go(func() {
 				if err := b.ask(t.Context(), strconv.Itoa(i)); err != nil {
-					t.Errorf("caller %d, whose trip could not wait for another: %v", i, err)
+					t.Errorf("caller %d, whose flight could not wait for another: %v", i, err)
 				}
 			})
 		}
@@ -273,23 +275,23 @@ func TestNobodyWaitsBeyondTheTimeout(t *testing.T) {
 	})
 }
 
-func TestLaneSurvives(t *testing.T) {
+func TestBatcherSurvives(t *testing.T) {
 	for name, end := range map[string]func(){
 		"a panic": func() { panic("hook") },
 		"an exit": runtime.Goexit,
 	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, inline bool) {
-				b := newBench(inline, func(_ context.Context, trip int) error {
-					time.Sleep(shortestDelay)
-					if trip == 1 {
+				b := newBench(inline, func(_ context.Context, call int) error {
+					time.Sleep(time.Millisecond)
+					if call == 1 {
 						end()
 					}
 					return nil
 				})
 				var wg sync.WaitGroup
 				var failed atomic.Int32
-				for i := range 3 { // the first leads a trip that fails, the others go together
+				for i := range 3 { // the first leads a flight that fails, the others go together
 					wg.Go(func() {
 						if err := b.ask(t.Context(), strconv.Itoa(i)); err != nil {
 							failed.Add(1)
@@ -301,7 +303,7 @@ func TestLaneSurvives(t *testing.T) {
 					t.Errorf("%d callers failed, want only the one whose call panicked", got)
 				}
 				if got, want := b.sent(), []int{1, 2}; !slices.Equal(got, want) {
-					t.Errorf("batches in each trip: got %v, want %v", got, want)
+					t.Errorf("batches in each flight: got %v, want %v", got, want)
 				}
 				b.idle(t)
 			})
@@ -326,7 +328,7 @@ func TestCallerLeavesAtOnce(t *testing.T) {
 		}
 		wg.Wait()
 		if got, want := b.sent(), []int{1}; !slices.Equal(got, want) {
-			t.Errorf("batches in each trip: got %v, want %v: who left before the trip spends nothing", got, want)
+			t.Errorf("batches in each flight: got %v, want %v: a caller who left before the flight spends nothing", got, want)
 		}
 		b.idle(t)
 	})
@@ -359,7 +361,7 @@ func TestLeaderHasItsOwnDeadline(t *testing.T) {
 	})
 }
 
-// The leader is chosen when a trip ends, and its context may end before it has read that.
+// The leader is chosen when a flight ends, and its context may end before it has read that.
 func TestChosenLeaderLeaves(t *testing.T) {
 	b := newBench(true, takes(0))
 	first, chosen, other := b.batch("first"), b.batch("chosen"), b.batch("other")
@@ -368,27 +370,27 @@ func TestChosenLeaderLeaves(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, waiting := range []*batch{chosen, other} {
-		if trip, err := b.enter(waiting); trip != nil || err != nil {
-			t.Fatalf("entered a lane in use: %v, %v", trip, err)
+		if f, err := b.enter(waiting); f != nil || err != nil {
+			t.Fatalf("entered a batcher in use: %v, %v", f, err)
 		}
 	}
 	b.finish(under, []outcome{{}}, nil, storekit.Succeeded)
 	b.leave(chosen)
 	select {
-	case trip := <-other.wake:
-		if len(trip.batches) != 1 || trip.batches[0] != other {
-			t.Errorf("the trip carries %d batches, want that of its new leader alone", len(trip.batches))
+	case f := <-other.wake:
+		if len(f.batches) != 1 || f.batches[0] != other {
+			t.Errorf("the flight has %d batches, want that of its new leader alone", len(f.batches))
 		}
 		b.leave(other) // which received it, and left before it began
-		b.passOn(trip)
+		b.passOn(f)
 	default:
-		t.Fatal("nobody leads the trip of a leader who left")
+		t.Fatal("nobody leads the flight of a leader who left")
 	}
 	b.idle(t)
 }
 
-// A trip whose leader comes to run after its time is over could only spend for callers who get an error.
-func TestTripThatIsTooLateIsNotSent(t *testing.T) {
+// A flight whose leader comes to run after its time is over could only spend for callers who get an error.
+func TestFlightThatIsTooLateIsNotSent(t *testing.T) {
 	each(t, func(t *testing.T, inline bool) {
 		b := newBench(inline, takes(0))
 		first, late := b.batch("first"), b.batch("late")
@@ -396,8 +398,8 @@ func TestTripThatIsTooLateIsNotSent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if trip, err := b.enter(late); trip != nil || err != nil {
-			t.Fatalf("entered a lane in use: %v, %v", trip, err)
+		if f, err := b.enter(late); f != nil || err != nil {
+			t.Fatalf("entered a batcher in use: %v, %v", f, err)
 		}
 		b.finish(under, []outcome{{}}, nil, storekit.Succeeded)
 		time.Sleep(testTimeout)
@@ -407,13 +409,13 @@ func TestTripThatIsTooLateIsNotSent(t *testing.T) {
 		}
 		synctest.Wait()
 		if got := len(b.sent()); got != 0 {
-			t.Errorf("%d trips were sent, want none", got)
+			t.Errorf("%d flights were sent, want none", got)
 		}
 		b.idle(t)
 	})
 }
 
-func TestFullLaneIsBusy(t *testing.T) {
+func TestFullBatcherIsBusy(t *testing.T) {
 	b := newBench(true, takes(0))
 	if _, err := b.enter(b.batch("under way")); err != nil {
 		t.Fatal(err)
@@ -445,13 +447,13 @@ func TestOpenBreakerAnswersAtOnce(t *testing.T) {
 			}
 			_ = b.ask(t.Context(), "down")
 		}
-		trips := len(b.sent())
+		flights := len(b.sent())
 		start := b.clock.Now()
 		if err := b.ask(t.Context(), "refused"); !errors.Is(err, storekit.ErrOpen) {
 			t.Errorf("got %v, want an error that says that the breaker is open", err)
 		}
-		if took, sent := b.clock.Now()-start, len(b.sent())-trips; took != 0 || sent != 0 {
-			t.Errorf("took %v and %d trips, want none", took, sent)
+		if took, sent := b.clock.Now()-start, len(b.sent())-flights; took != 0 || sent != 0 {
+			t.Errorf("took %v and %d flights, want none", took, sent)
 		}
 		time.Sleep(2 * testTimeout)
 		var wg sync.WaitGroup
@@ -504,10 +506,10 @@ func (b *bench) moves(key string, moved *atomic.Bool) {
 	}
 }
 
-func TestSlotOnTheMoveHoldsUpNobodyElse(t *testing.T) {
+func TestMovingSlotHoldsUpNobodyElse(t *testing.T) {
 	each(t, func(t *testing.T, inline bool) {
-		const trip = time.Millisecond / 2
-		b := newBench(inline, takes(trip))
+		const flight = time.Millisecond / 2
+		b := newBench(inline, takes(flight))
 		b.breaker = storekit.NewBreaker(testTimeout)
 		var moved atomic.Bool
 		b.moves("moving", &moved)
@@ -526,8 +528,8 @@ func TestSlotOnTheMoveHoldsUpNobodyElse(t *testing.T) {
 			})
 		}
 		others.Wait()
-		if took := b.clock.Now() - start; took > 3*trip {
-			t.Errorf("others waited %v, want at most %v", took, 3*trip)
+		if took := b.clock.Now() - start; took > 3*flight {
+			t.Errorf("others waited %v, want at most %v", took, 3*flight)
 		}
 		time.Sleep(testTimeout / 5)
 		moved.Store(true)
@@ -546,7 +548,7 @@ func TestSlotThatDoesNotArrive(t *testing.T) {
 		b.moves("moving", new(atomic.Bool))
 		for range 20 {
 			start := b.clock.Now()
-			if err := b.ask(t.Context(), "moving"); !onTheMove(err) {
+			if err := b.ask(t.Context(), "moving"); !slotMoves(err) {
 				t.Errorf("got %v, want what the server said", err)
 			}
 			if took := b.clock.Now() - start; took > testTimeout/2 {

@@ -1,0 +1,239 @@
+package redisstore
+
+import (
+	"context"
+	"hash/maphash"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/httplimit/httplimit/limiter/storekit"
+)
+
+const (
+	// maxKeys bounds a flight. A script of 128 keys takes the server some 200 µs, in which it serves nobody else, and
+	// larger ones save little more.
+	maxKeys = 128
+
+	// maxFlights is how many flights may be under way to one server. More than two only help while one is slow.
+	maxFlights = 4
+
+	// enough is how many callers make a second flight start while the first is under way, so that the server decides
+	// while this side writes and reads.
+	enough = 32
+
+	// lateShare is the share of the time-out, one part in so many, after which a flight is late and no longer waited
+	// for. It leaves those who wait most of their time.
+	lateShare = 8
+
+	// maxWaiting is how many callers may wait for one server; 10,000 are served within some 30 ms.
+	maxWaiting = 16_384
+)
+
+// batcher brings batches to one server, many in one flight where many callers come at once, and has no goroutine for
+// it. A caller that finds the batcher free leads a flight of its own at once. Those who come meanwhile wait; when the
+// flight ends, or is late, the first of them leads the next and takes all the others along. Where enough of them have
+// come, the last does so at once, beside the flight under way.
+type batcher struct {
+	send    func(context.Context, []*batch) []outcome
+	clock   *storekit.Clock
+	timeout time.Duration
+	inline  bool              // the client heeds deadlines: a leader may make the call in its own goroutine
+	breaker *storekit.Breaker // nil: none
+	seed    maphash.Seed      // for the order of batches in a flight
+
+	mu      sync.Mutex
+	waiting []*batch
+	flights []*flight     // under way, the latest last
+	timer   *time.Timer   // calls ring; nil until it has to
+	alarm   time.Duration // when it does; 0: not at all
+}
+
+// run has the batch decided in one flight, its own or another's, and reports whether another may be worth it.
+func (b *batcher) run(ctx context.Context, own *batch) (again bool, err error) {
+	f, err := b.enter(own)
+	for err == nil {
+		if f != nil {
+			b.lead(ctx, f)
+		}
+		select {
+		case f = <-own.wake:
+			if f == nil {
+				return own.outcome.again, own.outcome.err
+			}
+		case <-ctx.Done():
+			b.leave(own)
+			err = ctx.Err()
+		}
+	}
+	return false, err
+}
+
+// enter returns a flight for the caller to lead, or nil if it has to wait.
+func (b *batcher) enter(own *batch) (*flight, error) {
+	if b.breaker.Open() {
+		return b.probe(own)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.free(own.start) {
+		return b.begin(&flight{batches: b.collect(own)}), nil
+	}
+	if len(b.waiting) >= maxWaiting {
+		return nil, &storekit.UnavailableError{Err: storekit.ErrBusy}
+	}
+	b.waiting = append(b.waiting, own)
+	if len(b.waiting) == 1 {
+		b.watch(b.late())
+	}
+	return nil, nil
+}
+
+// probe is how the batcher is entered while the server is taken to be down: alone, and rarely.
+func (b *batcher) probe(own *batch) (*flight, error) {
+	permit, err := b.breaker.Begin(own.start)
+	if err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.begin(&flight{batches: []*batch{own}, permit: permit, permitted: true}), nil
+}
+
+// free reports whether a flight may start now: always the first; the second when enough callers want one; others when
+// the latest is late.
+func (b *batcher) free(now time.Duration) bool {
+	switch len(b.flights) {
+	case 0:
+		return true
+	case 1:
+		return len(b.waiting)+1 >= enough || b.late() <= now
+	case maxFlights:
+		return false
+	}
+	return b.late() <= now
+}
+
+// late returns when the latest flight is late.
+func (b *batcher) late() time.Duration {
+	return b.flights[len(b.flights)-1].began + b.timeout/lateShare
+}
+
+// collect takes along those who wait, up to a full flight. first, if any, leads.
+func (b *batcher) collect(first *batch) []*batch {
+	batches := make([]*batch, 0, 1+min(len(b.waiting), maxKeys))
+	keys := 0
+	if first != nil {
+		batches = append(batches, first)
+		keys = len(first.keys)
+	}
+	collected := 0
+	for _, w := range b.waiting {
+		if !w.gone {
+			if keys += len(w.keys); keys > maxKeys && len(batches) > 0 {
+				break
+			}
+			batches = append(batches, w)
+		}
+		collected++
+	}
+	clear(b.waiting[:collected])
+	b.waiting = b.waiting[collected:]
+	return batches
+}
+
+func (b *batcher) begin(f *flight) *flight {
+	f.began = b.clock.Now()
+	f.done = make(chan struct{})
+	b.flights = append(b.flights, f)
+	if len(b.waiting) > 0 {
+		b.watch(b.late())
+	}
+	return f
+}
+
+// end makes room for the flight after f.
+func (b *batcher) end(f *flight) {
+	b.flights = slices.DeleteFunc(b.flights, func(other *flight) bool { return other == f })
+	if len(b.flights) < maxFlights {
+		b.beginWaiting()
+	}
+}
+
+// beginWaiting begins a flight for those who wait, if somebody does: the first of them leads it.
+func (b *batcher) beginWaiting() {
+	if batches := b.collect(nil); len(batches) > 0 {
+		batches[0].wake <- b.begin(&flight{batches: batches})
+	}
+}
+
+// watch has ring called at that moment. An earlier alarm stays, as ring sets the next: to set it anew for each flight
+// would cost more than all else here.
+func (b *batcher) watch(at time.Duration) {
+	if b.alarm != 0 && b.alarm <= at {
+		return
+	}
+	b.alarm = at
+	wait := at - b.clock.Now()
+	if b.timer == nil {
+		b.timer = time.AfterFunc(wait, b.ring)
+		return
+	}
+	b.timer.Reset(wait)
+}
+
+// ring ends flights whose time is over, begins one for those who wait behind a late one if no other caller came to take
+// them along, and sets the next alarm.
+func (b *batcher) ring() {
+	b.mu.Lock()
+	b.alarm = 0
+	now := b.clock.Now()
+	var over []*flight
+	for _, f := range b.flights {
+		switch {
+		case f.ends == 0: // nobody leads it yet
+		case f.ends <= now:
+			over = append(over, f)
+		default:
+			b.watch(f.ends)
+		}
+	}
+	if len(b.waiting) > 0 && len(b.flights) < maxFlights { // otherwise the end of a flight begins the next
+		if late := b.late(); late > now {
+			b.watch(late)
+		} else {
+			b.beginWaiting()
+		}
+	}
+	b.mu.Unlock()
+	for _, f := range over {
+		b.finish(f, nil, b.tooLate(), storekit.Failed)
+	}
+}
+
+// leave takes a batch out whose caller's context has ended. If it was already chosen to lead, another does.
+func (b *batcher) leave(own *batch) {
+	b.mu.Lock()
+	own.gone = true
+	b.mu.Unlock()
+	select {
+	case f := <-own.wake:
+		if f != nil {
+			b.passOn(f)
+		}
+	default:
+	}
+}
+
+// passOn has another lead a flight that nobody has sent.
+func (b *batcher) passOn(f *flight) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f.batches = slices.DeleteFunc(f.batches, func(w *batch) bool { return w.gone })
+	if len(f.batches) == 0 {
+		b.breaker.End(f.permit, b.clock.Now(), storekit.Undecided)
+		b.end(f)
+		return
+	}
+	f.batches[0].wake <- f
+}

@@ -1,0 +1,237 @@
+package redisstore
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
+)
+
+// The request. A call is EVALSHA or EVAL of one script, with these KEYS and ARGV:
+//
+//	KEYS  the counters of the batches, batch after batch; a counter of two batches stands twice
+//	ARGV  hint, then for each run of batches that ask the same how many they are, and what they ask:
+//	      fast.lua     kind, window, requests, cost
+//	      general.lua  number of keys, number of charges, and for each charge: place of its key in the batch, kind,
+//	                   window, requests, capacity, cost, mode, moment to refund to (0: none)
+//
+// The hint is the latest time that this process knows of the server. Kinds and modes are numbered as in package
+// limiter, and forget is one more mode. Times are Unix milliseconds, windows milliseconds, places begin at 1.
+//
+// The reply is the server's time, then for each batch, in their order:
+//
+//	fast.lua     one number: twice the counts before the batch (previous * 2^24 + current), plus 1 if it was taken;
+//	             or -1 if the script left it alone, for general.lua to decide
+//	general.lua  1 (taken) or 0; for each key two numbers, which say what it held before the batch: the current and
+//	             the previous count of a window, the debt of a bucket, or the units and the newest moment of a log; and
+//	             for each charge of a log two moments: when the unit was taken for which it waits, 0 if it fits, and
+//	             when the newest unit was taken that is left after a refund, else 0.
+//	             For a batch of which a key cannot be read, two values instead: minus the place of the key, and the
+//	             error, which is empty if neither script wrote what the key holds.
+const (
+	undecided = -1 // of fast.lua
+	countBits = 24
+	faultSize = 2 // values
+)
+
+var errShortReply = errors.New("redisstore: the reply of the script is too short")
+
+// asksFast reports whether fast.lua decides a batch: one enforced charge on a window, which can fit, and whose counts
+// fit in one word.
+func asksFast(asks []ask) bool {
+	if len(asks) != 1 {
+		return false
+	}
+	a := &asks[0]
+	return a.mode == limiter.Enforce && 0 < a.cost && a.cost <= a.limit.Requests && a.limit.Requests < 1<<countBits &&
+		(a.limit.Algorithm == limiter.SlidingWindow || a.limit.Algorithm == limiter.FixedWindow)
+}
+
+// arguments returns the words of the request.
+func (c *scriptCall) arguments(fast bool, hint int64) []any {
+	keys := 0
+	for _, b := range c.batches {
+		keys += len(b.keys)
+	}
+	args := make([]any, 0, keys+16)
+	if c.source {
+		args = append(args, "eval", c.script.source, keys)
+	} else {
+		args = append(args, "evalsha", c.script.digest, keys)
+	}
+	for _, b := range c.batches {
+		for _, key := range b.keys {
+			args = append(args, key)
+		}
+	}
+	args = append(args, hint)
+	for batches := c.batches; len(batches) > 0; {
+		first, run := batches[0], 1
+		for run < len(batches) && slices.Equal(batches[run].asks, first.asks) {
+			run++
+		}
+		args = append(args, run)
+		if a := &first.asks[0]; fast {
+			args = append(args, uint8(a.limit.Algorithm), a.limit.Window.Milliseconds(), a.limit.Requests, a.cost)
+		} else {
+			args = first.appendAsks(args)
+		}
+		batches = batches[run:]
+	}
+	return args
+}
+
+func (b *batch) appendAsks(args []any) []any {
+	args = append(args, len(b.keys), len(b.asks))
+	for i := range b.asks {
+		a := &b.asks[i]
+		args = append(args, a.place, uint8(a.limit.Algorithm), a.limit.Window.Milliseconds(), a.limit.Requests,
+			a.limit.Capacity(), a.cost, uint8(a.mode), a.refundTo)
+	}
+	return args
+}
+
+// outcome is what the server answered to a batch.
+type outcome struct {
+	at        int64 // the server's time, in Unix milliseconds
+	counts    int64 // of fast.lua: previous << countBits + current
+	values    []any // of general.lua: its part of the reply; nil if fast.lua has decided
+	err       error
+	taken     bool // the server spent the batch
+	undecided bool // fast.lua left the batch alone
+	again     bool // the batch was certainly not decided, and may be soon
+}
+
+// read gives each batch of the call its part of the reply.
+func (c *scriptCall) read(reply any, fast bool) error {
+	values, ok := reply.([]any)
+	if !ok || len(values) == 0 {
+		return fmt.Errorf("redisstore: the reply of the script is a %T, want a list", reply)
+	}
+	at := number(values[0])
+	values = values[1:]
+	for i, b := range c.batches {
+		if len(values) == 0 {
+			return errShortReply
+		}
+		size, first := 1, number(values[0])
+		if !fast {
+			size = b.replySize(first)
+		}
+		if len(values) < size {
+			return errShortReply
+		}
+		if fast {
+			c.outcomes[i] = outcome{at: at, counts: first >> 1, taken: first&1 == 1, undecided: first == undecided}
+		} else {
+			c.outcomes[i] = outcome{at: at, values: values[:size:size], taken: first == 1}
+		}
+		values = values[size:]
+	}
+	return nil
+}
+
+// number returns a number of a reply. Servers with other Lua versions write whole numbers as text.
+func number(value any) int64 {
+	switch v := value.(type) {
+	case int64:
+		return v
+	case string:
+		n, _ := strconv.ParseInt(v, 10, 64)
+		return n
+	}
+	return 0
+}
+
+// replySize returns how many values general.lua answers to the batch, which the first of them says.
+func (b *batch) replySize(first int64) int {
+	if first < 0 {
+		return faultSize
+	}
+	size := 1 + 2*len(b.keys)
+	for i := range b.asks {
+		if b.asks[i].limit.Algorithm == limiter.SlidingLog {
+			size += 2
+		}
+	}
+	return size
+}
+
+// held returns what the key at a place, here from 0, held before the batch.
+func (o *outcome) held(place int) (first, second int64) {
+	if o.values == nil {
+		return o.counts & (1<<countBits - 1), o.counts >> countBits
+	}
+	return number(o.values[1+2*place]), number(o.values[2+2*place])
+}
+
+// fault returns the error of a batch that was not decided.
+func (o *outcome) fault(keys []string) error {
+	if o.err != nil || o.values == nil {
+		return o.err
+	}
+	place := number(o.values[0])
+	if place >= 0 {
+		return nil
+	}
+	key, text := keys[-place-1], o.values[1]
+	if text == "" || strings.Contains(fmt.Sprint(text), "WRONGTYPE") {
+		return fmt.Errorf("redisstore: what key %q holds was not written by this store; Reset deletes it", key)
+	}
+	return fmt.Errorf("redisstore: key %q cannot be read: %v", key, text)
+}
+
+// read turns the outcome into usages.
+func (b *batch) read(charges []limiter.Charge) error {
+	if err := b.outcome.fault(b.keys); err != nil {
+		return err
+	}
+	b.usages = b.usages[:0]
+	for i := range charges {
+		if b.of[i] == len(b.usages) {
+			first, second := b.outcome.held(b.of[i])
+			b.usages = append(b.usages, b.usage(charges[i].Limit, first, second))
+		}
+	}
+	b.moments = moments{outcome: &b.outcome, first: 1 + 2*len(b.keys)}
+	b.moments.rewind()
+	return nil
+}
+
+func (b *batch) usage(l limiter.Limit, first, second int64) (u algorithm.Usage) {
+	at := b.outcome.at
+	switch l.Algorithm {
+	case limiter.TokenBucket:
+		u.LoadBucket(&l, at, at, first)
+	case limiter.SlidingLog:
+		u.LoadLog(at, first, second, &b.moments)
+	default:
+		u.LoadWindow(&l, at, at/l.Window.Milliseconds(), first, second)
+	}
+	return u
+}
+
+// moments are the last part of an outcome, two for each charge of a log; 0 where a moment is not asked for.
+type moments struct {
+	outcome     *outcome
+	first, next int // places in the outcome's values
+}
+
+// rewind is for a batch that is decided twice.
+func (m *moments) rewind() { m.next = m.first }
+
+// TakenAt returns the next moment: general.lua and algorithm.Decide judge in the same order, and ask for moments in the
+// same cases.
+func (m *moments) TakenAt(int64) int64 {
+	for ; m.next < len(m.outcome.values); m.next++ {
+		if moment := number(m.outcome.values[m.next]); moment != 0 {
+			m.next++
+			return moment
+		}
+	}
+	return m.outcome.at
+}
