@@ -19,6 +19,7 @@ func (f *fake) setBack(d time.Duration) {
 }
 
 func TestServerClockGoesBack(t *testing.T) {
+	t.Parallel()
 	const window = time.Minute
 	server := startFake(t)
 	store := newStore(t, connect(t, server.Addr()), redisstore.Config{DenyCache: noCache})
@@ -73,6 +74,7 @@ func TestServerClockGoesBack(t *testing.T) {
 
 // A log keeps some pairs that have left its window. Where the clock goes back they must not come to life.
 func TestDeadUnitsStayDead(t *testing.T) {
+	t.Parallel()
 	const window = time.Minute
 	server := startFake(t)
 	store := newStore(t, connect(t, server.Addr()), redisstore.Config{DenyCache: noCache})

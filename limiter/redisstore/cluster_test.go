@@ -60,18 +60,12 @@ func awaitCluster(t testing.TB, node *redis.Client, nodes int) {
 	t.Fatalf("the cluster does not form: %s", info)
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestStoreOnCluster(t *testing.T) {
 	t.Parallel()
 	addrs := startCluster(t)
 	for _, heeds := range []bool{true, false} {
 		t.Run(fmt.Sprintf("ContextTimeoutEnabled %v", heeds), func(t *testing.T) {
+			t.Parallel()
 			client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, ContextTimeoutEnabled: heeds})
 			defer client.Close()
 			run := 0
@@ -99,6 +93,7 @@ func ring(t *testing.T, shards int) *redis.Ring {
 type unknown struct{ redis.UniversalClient }
 
 func TestStoreOnOtherClients(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name   string
 		client redis.UniversalClient
@@ -138,6 +133,7 @@ func keys(limit limiter.Limit, costs ...int64) []limiter.Charge {
 }
 
 func TestBatchOverSlotsIsGivenBack(t *testing.T) {
+	t.Parallel()
 	store := newStore(t, ring(t, 3), redisstore.Config{DenyCache: noCache})
 	for _, algorithm := range everyAlgorithm {
 		t.Run(algorithm.String(), func(t *testing.T) {
@@ -173,6 +169,7 @@ func TestBatchOverSlotsIsGivenBack(t *testing.T) {
 
 // Some services look like one server and are many.
 func TestCrossSlotServiceIsAskedKeyByKey(t *testing.T) {
+	t.Parallel()
 	client := connect(t, startFake(t).Addr())
 	client.AddHook(hook(refuseTwoSlots))
 	store := newStore(t, client, redisstore.Config{DenyCache: noCache})

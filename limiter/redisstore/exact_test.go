@@ -14,6 +14,7 @@ import (
 // Take returns an error where the script and package limiter do not agree on a batch, so it is enough to ask.
 // Numbers are taken from where doubles, 24-bit counts and tags run out.
 func TestScriptAgreesWithPackageLimiter(t *testing.T) {
+	t.Parallel()
 	server := startFake(t)
 	store := newStore(t, connect(t, server.Addr()), redisstore.Config{DenyCache: noCache})
 	seed := rand.Uint64()
@@ -64,6 +65,7 @@ func TestScriptAgreesWithPackageLimiter(t *testing.T) {
 
 // A quotient that needs both limbs of the script's long division, compared with its value in exact arithmetic.
 func TestLongDivision(t *testing.T) {
+	t.Parallel()
 	server := startFake(t)
 	store := newStore(t, connect(t, server.Addr()), redisstore.Config{DenyCache: noCache})
 	const window = 366 * 24 * time.Hour

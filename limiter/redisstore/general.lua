@@ -29,12 +29,8 @@ local current, previous, spent, returned, returnedprevious = {}, {}, {}, {}, {}
 
 local function whole(x) return format('%.0f', x) end
 
--- Returns floor(p * r / w) for p < 2^30 and r <= w < 2^35: a long division in two limbs where p * r is too large.
-local function scaled(p, r, w)
-  if p * r < EXACT then return floor(p * r / w) end
-  local high = floor(p / 32768) * r
-  return floor(high / w) * 32768 + floor((high % w * 32768 + p % 32768 * r) / w)
-end
+-- Each algorithm is a function that makes its functions, called on first use: to make them all would cost more than a
+-- decision.
 
 -- Windows
 --
@@ -45,70 +41,87 @@ end
 
 local FIELD, COUNTS, TAGS = 2 ^ 24, 2 ^ 48, 32
 
-local function setwindows(key, charge, c, p)
-  local value
-  if c < FIELD and p < FIELD then
-    value = whole(charge.word + p * FIELD + c)
-  else
-    value = format('%.0f:%.0f:%.0f', charge.number, p, c)
+local function windowcounts()
+  -- Returns floor(p * r / w) for p < 2^30 and r <= w < 2^35: a long division in two limbs where p * r is too large.
+  local function scaled(p, r, w)
+    if p * r < EXACT then return floor(p * r / w) end
+    local high = floor(p / 32768) * r
+    return floor(high / w) * 32768 + floor((high % w * 32768 + p % 32768 * r) / w)
   end
-  call('SET', key, value, 'PX', whole(charge.rest + charge.window))
-end
 
--- Returns how many windows ago a word with this tag was written: 0, 1, or -1 for in the future.
-local function age(key, charge, tag)
-  local behind = (charge.number - tag) % TAGS
-  if behind == 0 and charge.sure then return 0 end
-  if behind > 1 or call('PTTL', key) > 2 * charge.window then return -1 end
-  return behind
-end
-
--- Returns the age of a value, and its current and previous count; no age if neither script wrote it.
-local function unpackwindows(key, charge, value)
-  if find(value, '^[1-9]%d*$') then
-    local word = tonumber(value)
-    local tag = floor(word / COUNTS)
-    if tag >= TAGS then return nil end
-    return age(key, charge, tag), word % FIELD, floor(word / FIELD) % FIELD
+  local function set(key, charge, c, p)
+    local value
+    if c < FIELD and p < FIELD then
+      value = whole(charge.word + p * FIELD + c)
+    else
+      value = format('%.0f:%.0f:%.0f', charge.number, p, c)
+    end
+    call('SET', key, value, 'PX', whole(charge.rest + charge.window))
   end
-  local number, p, c = match(value, '^(%d+):(%d+):(%d+)$')
-  c, p = tonumber(c), tonumber(p)
-  if not number or c > MOST or p > MOST then return nil end
-  return max(-1, charge.number - number), c, p
-end
 
--- Readers fill in the place of a key, and return an error or nil. The error is empty for a value of another program.
-local function readwindows(i, charge)
-  local key = keys[i]
-  local value = pcall('GET', key)
-  current[i], previous[i], stored[i], packed[i] = 0, 0, false, false
-  if not value then return nil end
-  if type(value) == 'table' then return value.err end
-  local windows, c, p = unpackwindows(key, charge, value)
-  if not windows then return '' end
-  stored[i] = true
-  if windows == 0 then
-    current[i], previous[i], packed[i] = c, p, not find(value, ':', 1, true)
-  elseif windows == 1 and charge.kind == SLIDING then
-    previous[i] = c
-  elseif windows == -1 then
-    -- Counts from the future are taken for those of now, all of them, as nobody knows how far the previous window
-    -- weighed. They are stored so at once: a key that is only refused would stay locked until the clock has caught up.
-    current[i] = min(c + p, MOST)
-    setwindows(key, charge, current[i], 0)
+  -- Returns how many windows ago a word with this tag was written: 0, 1, or -1 for in the future.
+  local function age(key, charge, tag)
+    local behind = (charge.number - tag) % TAGS
+    if behind == 0 and charge.sure then return 0 end
+    if behind > 1 or call('PTTL', key) > 2 * charge.window then return -1 end
+    return behind
   end
-end
 
-local function writewindows(i, charge)
-  local key, c, p = keys[i], current[i] + spent[i], previous[i]
-  if c + p == 0 then
-    if stored[i] then call('DEL', key) end
-  elseif packed[i] and c < FIELD then
-    local added = spent[i] - returned[i] - returnedprevious[i] * FIELD
-    if added ~= 0 then call('INCRBY', key, whole(added)) end
-  else
-    setwindows(key, charge, c, p)
+  -- Returns the age of a value, and its current and previous count; no age if neither script wrote it.
+  local function unpacked(key, charge, value)
+    if find(value, '^[1-9]%d*$') then
+      local word = tonumber(value)
+      local tag = floor(word / COUNTS)
+      if tag >= TAGS then return nil end
+      return age(key, charge, tag), word % FIELD, floor(word / FIELD) % FIELD
+    end
+    local number, p, c = match(value, '^(%d+):(%d+):(%d+)$')
+    c, p = tonumber(c), tonumber(p)
+    if not number or c > MOST or p > MOST then return nil end
+    return max(-1, charge.number - number), c, p
   end
+
+  local function read(i, charge)
+    local key = keys[i]
+    local value = pcall('GET', key)
+    current[i], previous[i], stored[i], packed[i] = 0, 0, false, false
+    if not value then return nil end
+    if type(value) == 'table' then return value.err end
+    local windows, c, p = unpacked(key, charge, value)
+    if not windows then return '' end
+    stored[i] = true
+    if windows == 0 then
+      current[i], previous[i], packed[i] = c, p, not find(value, ':', 1, true)
+    elseif windows == 1 and charge.kind == SLIDING then
+      previous[i] = c
+    elseif windows == -1 then
+      -- Counts from the future are taken for those of now, all of them, as nobody knows how far the previous window
+      -- weighed. They are stored so at once: a key that is only refused would stay locked until the clock has caught
+      -- up.
+      current[i] = min(c + p, MOST)
+      set(key, charge, current[i], 0)
+    end
+  end
+
+  local function write(i, charge)
+    local key, c, p = keys[i], current[i] + spent[i], previous[i]
+    if c + p == 0 then
+      if stored[i] then call('DEL', key) end
+    elseif packed[i] and c < FIELD then
+      local added = spent[i] - returned[i] - returnedprevious[i] * FIELD
+      if added ~= 0 then call('INCRBY', key, whole(added)) end
+    else
+      set(key, charge, c, p)
+    end
+  end
+
+  local function available(i, charge)
+    local free = charge.requests - current[i] - spent[i]
+    if charge.kind == SLIDING and previous[i] > 0 then return free - scaled(previous[i], charge.rest, charge.window) end
+    return free
+  end
+
+  return {read = read, available = available, write = write}
 end
 
 -- Token buckets
@@ -116,44 +129,50 @@ end
 -- A bucket is stored as the text debt:moment, the debt in units times the window. It expires when the debt is refilled,
 -- at the rate of the latest charge.
 
-local LONGEST = 2 ^ 42 -- ms, 139 years: every server can add this to its clock
+local function tokenbucket()
+  local LONGEST = 2 ^ 42 -- ms, 139 years: every server can add this to its clock
 
-local function ceildiv(a, b) return a == 0 and 0 or floor((a - 1) / b) + 1 end
+  local function ceildiv(a, b) return a == 0 and 0 or floor((a - 1) / b) + 1 end
 
-local function setbucket(key, debt, rate)
-  local life = min(ceildiv(debt, rate), LONGEST)
-  call('SET', key, format('%.0f:%.0f', debt, now), 'PX', whole(life))
-end
-
-local function readbucket(i, charge)
-  local key, rate = keys[i], charge.requests
-  local value = pcall('GET', key)
-  current[i], previous[i], stored[i] = 0, 0, false
-  if not value then return nil end
-  if type(value) == 'table' then return value.err end
-  local debt, moment = match(value, '^(%d+):(%d+)$')
-  debt = tonumber(debt)
-  if not debt or debt == 0 or debt >= EXACT then return '' end
-  stored[i] = true
-  local passed = now - moment
-  if passed < 0 then
-    -- The clock went back. Nothing was refilled, and the moment is now: otherwise nothing would be refilled until the
-    -- clock has caught up.
-    setbucket(key, debt, rate)
-    passed = 0
+  local function set(key, debt, rate)
+    local life = min(ceildiv(debt, rate), LONGEST)
+    call('SET', key, format('%.0f:%.0f', debt, now), 'PX', whole(life))
   end
-  -- Compared before it is multiplied, so that it stays exact.
-  if passed < ceildiv(debt, rate) then current[i] = debt - passed * rate end
-end
 
-local function writebucket(i, charge)
-  local debt, most = current[i], EXACT - 1
-  if spent[i] > floor((most - debt) / charge.window) then debt = most else debt = debt + spent[i] * charge.window end
-  if debt > 0 then
-    setbucket(keys[i], debt, charge.requests)
-  elseif stored[i] then
-    call('DEL', keys[i])
+  local function read(i, charge)
+    local key, rate = keys[i], charge.requests
+    local value = pcall('GET', key)
+    current[i], previous[i], stored[i] = 0, 0, false
+    if not value then return nil end
+    if type(value) == 'table' then return value.err end
+    local debt, moment = match(value, '^(%d+):(%d+)$')
+    debt = tonumber(debt)
+    if not debt or debt == 0 or debt >= EXACT then return '' end
+    stored[i] = true
+    local passed = now - moment
+    if passed < 0 then
+      -- The clock went back. Nothing was refilled, and the moment is now: otherwise nothing would be refilled until the
+      -- clock has caught up.
+      set(key, debt, rate)
+      passed = 0
+    end
+    -- Compared before it is multiplied, so that it stays exact.
+    if passed < ceildiv(debt, rate) then current[i] = debt - passed * rate end
   end
+
+  local function write(i, charge)
+    local debt, most = current[i], EXACT - 1
+    if spent[i] > floor((most - debt) / charge.window) then debt = most else debt = debt + spent[i] * charge.window end
+    if debt > 0 then
+      set(keys[i], debt, charge.requests)
+    elseif stored[i] then
+      call('DEL', keys[i])
+    end
+  end
+
+  local function available(i, charge) return charge.capacity - ceildiv(current[i], charge.window) - spent[i] end
+
+  return {read = read, available = available, write = write}
 end
 
 -- Sliding logs
@@ -161,138 +180,149 @@ end
 -- A log is a list of pairs: a moment, and the running total of units including those taken then. Pairs that have left
 -- the window are dead; the last of them is the base, from which the units in use are counted. Without one it is 0.
 
-local FEW = 8   -- pairs at the head that are read at once
-local DEAD = 64 -- dead pairs that are kept before they are cut off
+local function slidinglog()
+  local FEW = 8   -- pairs at the head that are read at once
+  local DEAD = 64 -- dead pairs that are kept before they are cut off
 
-local logs = {} -- what else is known of a list, by its place
+  local logs = {} -- what else is known of a list, by its place
 
-local function digits(text) return text and tonumber(text) or 0 end
+  local function digits(text) return text and tonumber(text) or 0 end
 
--- Returns the moment (field 0) or the running total (field 1) of a pair, counted from 0.
-local function part(log, pair, field)
-  local place = 2 * pair + field
-  return digits(log.head[place + 1] or call('LINDEX', log.key, whole(place)))
-end
-
--- Returns the first pair, from the first live one on, of which that field is at least bound: one of the first few in
--- most cases, otherwise found by halving.
-local function search(log, field, bound)
-  local low, high = log.first, #log.head / 2
-  while low < high do
-    if part(log, low, field) >= bound then return low end
-    low = low + 1
+  -- Returns the moment (field 0) or the running total (field 1) of a pair, counted from 0.
+  local function part(log, pair, field)
+    local place = 2 * pair + field
+    return digits(log.head[place + 1] or call('LINDEX', log.key, whole(place)))
   end
-  high = call('LLEN', log.key) / 2
-  while low < high do
-    local middle = floor((low + high) / 2)
-    if part(log, middle, field) >= bound then high = middle else low = middle + 1 end
+
+  -- Returns the first pair, from the first live one on, of which that field is at least bound: one of the first few in
+  -- most cases, otherwise found by halving.
+  local function search(log, field, bound)
+    local low, high = log.first, #log.head / 2
+    while low < high do
+      if part(log, low, field) >= bound then return low end
+      low = low + 1
+    end
+    high = call('LLEN', log.key) / 2
+    while low < high do
+      local middle = floor((low + high) / 2)
+      if part(log, middle, field) >= bound then high = middle else low = middle + 1 end
+    end
+    return low
   end
-  return low
-end
 
--- Returns the running total before a pair.
-local function before(log, pair) return pair == 0 and 0 or part(log, pair - 1, 1) end
+  -- Returns the running total before a pair.
+  local function before(log, pair) return pair == 0 and 0 or part(log, pair - 1, 1) end
 
--- Makes the list end with that running total, at the pair that reaches it.
-local function cut(log, total)
-  call('LTRIM', log.key, '0', whole(2 * search(log, 1, total) + 1))
-  call('LSET', log.key, '-1', whole(total))
-end
+  -- Makes the list end with that running total, at the pair that reaches it.
+  local function cut(log, total)
+    call('LTRIM', log.key, '0', whole(2 * search(log, 1, total) + 1))
+    call('LSET', log.key, '-1', whole(total))
+  end
 
--- The clock went back: units taken in the future are taken for units of now. The list is stored so at once, as a log
--- that is only refused would be locked until the clock has caught up.
-local function reanchor(log, window)
-  local total = before(log, search(log, 0, now + 1))
-  if total == log.base then call('DEL', log.key) else cut(log, total) end
-  if total == log.base then log.total, log.base, log.first = log.live, 0, 0 end
-  call('RPUSH', log.key, whole(now), whole(log.total))
-  call('PEXPIRE', log.key, whole(2 * window))
-  log.newest = now
-  log.head = call('LRANGE', log.key, '0', whole(2 * FEW - 1))
-end
+  -- The clock went back: units taken in the future are taken for units of now. The list is stored so at once, as a log
+  -- that is only refused would be locked until the clock has caught up.
+  local function reanchor(log, window)
+    local total = before(log, search(log, 0, now + 1))
+    if total == log.base then call('DEL', log.key) else cut(log, total) end
+    if total == log.base then log.total, log.base, log.first = log.live, 0, 0 end
+    call('RPUSH', log.key, whole(now), whole(log.total))
+    call('PEXPIRE', log.key, whole(2 * window))
+    log.newest = now
+    log.head = call('LRANGE', log.key, '0', whole(2 * FEW - 1))
+  end
 
-local function readlog(i, charge)
-  local key, window = keys[i], charge.window
-  local tail = pcall('LRANGE', key, '-2', '-1')
-  current[i], previous[i], stored[i] = 0, 0, false
-  if tail.err then return tail.err end
-  if #tail == 0 then return nil end
-  if not (find(tail[1], '^%d+$') and find(tail[2] or '', '^%d+$')) then return '' end
-  stored[i] = true
-  local log = {key = key, newest = tonumber(tail[1]), total = tonumber(tail[2]), first = 0, base = 0, live = 0}
-  logs[i] = log
-  if log.newest <= now - window then return nil end
-  log.head = call('LRANGE', key, '0', whole(2 * FEW - 1))
-  log.first = search(log, 0, max(now, log.newest) - window + 1)
-  log.base = before(log, log.first)
-  log.live = log.total - log.base
-  if not (log.live > 0 and log.live <= MOST) then return '' end
-  if log.newest > now then reanchor(log, window) end
-  current[i], previous[i] = log.live, log.newest
-end
+  local function read(i, charge)
+    local key, window = keys[i], charge.window
+    local tail = pcall('LRANGE', key, '-2', '-1')
+    current[i], previous[i], stored[i] = 0, 0, false
+    if tail.err then return tail.err end
+    if #tail == 0 then return nil end
+    if not (find(tail[1], '^%d+$') and find(tail[2] or '', '^%d+$')) then return '' end
+    stored[i] = true
+    local log = {key = key, newest = tonumber(tail[1]), total = tonumber(tail[2]), first = 0, base = 0, live = 0}
+    logs[i] = log
+    if log.newest <= now - window then return nil end
+    log.head = call('LRANGE', key, '0', whole(2 * FEW - 1))
+    log.first = search(log, 0, max(now, log.newest) - window + 1)
+    log.base = before(log, log.first)
+    log.live = log.total - log.base
+    if not (log.live > 0 and log.live <= MOST) then return '' end
+    if log.newest > now then reanchor(log, window) end
+    current[i], previous[i] = log.live, log.newest
+  end
 
--- Returns when the nth oldest unit in use was taken.
-local function takenat(i, n)
-  local log = logs[i]
-  return part(log, search(log, 1, log.base + n), 0)
-end
+  -- Returns when the nth oldest unit in use was taken.
+  local function takenat(i, n)
+    local log = logs[i]
+    return part(log, search(log, 1, log.base + n), 0)
+  end
 
--- Returns when the newest unit was taken that a refund of this batch has left, 0 if the batch is no refund.
-local function newestleft(i)
-  if returned[i] > 0 and spent[i] == 0 and current[i] > 0 then return takenat(i, current[i]) end
-  return 0
-end
+  -- Returns when the newest unit was taken that a refund of this batch has left, 0 if the batch is no refund.
+  local function newestleft(i)
+    if returned[i] > 0 and spent[i] == 0 and current[i] > 0 then return takenat(i, current[i]) end
+    return 0
+  end
 
--- Returns the moment for which a charge waits that does not fit in a log, 0 if it never fits.
-local function awaited(i, charge)
-  local wanted = min(spent[i] + charge.cost, MOST)
-  if wanted > charge.requests then return 0 end
-  return takenat(i, current[i] + wanted - charge.requests)
-end
+  -- Returns the moment for which a charge waits that does not fit in a log, 0 if it never fits.
+  local function awaited(i, charge)
+    local wanted = min(spent[i] + charge.cost, MOST)
+    if wanted > charge.requests then return 0 end
+    return takenat(i, current[i] + wanted - charge.requests)
+  end
 
--- Starts a list anew, with all units as if taken now.
-local function rewritelog(i, charge)
-  if stored[i] then call('DEL', keys[i]) end
-  local units = current[i] + spent[i]
-  if units == 0 then return end
-  call('RPUSH', keys[i], whole(now), whole(units))
-  call('PEXPIRE', keys[i], whole(2 * charge.window))
-end
+  -- Starts a list anew, with all units as if taken now.
+  local function rewrite(i, charge)
+    if stored[i] then call('DEL', keys[i]) end
+    local units = current[i] + spent[i]
+    if units == 0 then return end
+    call('RPUSH', keys[i], whole(now), whole(units))
+    call('PEXPIRE', keys[i], whole(2 * charge.window))
+  end
 
-local function writelog(i, charge)
-  local key, log = keys[i], logs[i]
-  -- Nothing live is left of it, or (after centuries) running totals are about to lose exactness.
-  if current[i] == 0 or log.total > EXACT / 2 then return rewritelog(i, charge) end
-  local total = log.base + current[i]
-  if returned[i] > 0 then cut(log, total) end
-  if spent[i] > 0 then
-    if digits(call('LINDEX', key, '-2')) == now then
-      call('LSET', key, '-1', whole(total + spent[i]))
-    else
-      call('RPUSH', key, whole(now), whole(total + spent[i]))
+  local function write(i, charge)
+    local key, log = keys[i], logs[i]
+    -- Nothing live is left of it, or (after centuries) running totals are about to lose exactness.
+    if current[i] == 0 or log.total > EXACT / 2 then return rewrite(i, charge) end
+    local total = log.base + current[i]
+    if returned[i] > 0 then cut(log, total) end
+    if spent[i] > 0 then
+      if digits(call('LINDEX', key, '-2')) == now then
+        call('LSET', key, '-1', whole(total + spent[i]))
+      else
+        call('RPUSH', key, whole(now), whole(total + spent[i]))
+      end
+    end
+    if log.first > DEAD then
+      call('LTRIM', key, whole(2 * (log.first - 1)), '-1')
+      call('LSET', key, '0', '0') -- the base is dead wherever the clock goes
+    end
+    -- Once per window is enough: this outlives all that is taken before the next.
+    if floor(now / charge.window) ~= floor(log.newest / charge.window) then
+      call('PEXPIRE', key, whole(2 * charge.window))
     end
   end
-  if log.first > DEAD then
-    call('LTRIM', key, whole(2 * (log.first - 1)), '-1')
-    call('LSET', key, '0', '0') -- the base is dead wherever the clock goes
-  end
-  -- Once per window is enough: this outlives all that is taken before the next.
-  if floor(now / charge.window) ~= floor(log.newest / charge.window) then
-    call('PEXPIRE', key, whole(2 * charge.window))
-  end
+
+  local function available(i, charge) return charge.requests - current[i] - spent[i] end
+
+  return {read = read, available = available, write = write, awaited = awaited, newestleft = newestleft}
 end
 
 -- Batches
 
-local readers = {[SLIDING] = readwindows, [FIXED] = readwindows, [LOG] = readlog, [BUCKET] = readbucket}
-local writers = {[SLIDING] = writewindows, [FIXED] = writewindows, [LOG] = writelog, [BUCKET] = writebucket}
+local makers = {
+  [SLIDING] = windowcounts, [FIXED] = windowcounts, [LOG] = slidinglog, [BUCKET] = tokenbucket,
+}
+local made = {}
 
--- Returns how many more units fit.
-local function available(i, charge)
-  if charge.kind == BUCKET then return charge.capacity - ceildiv(current[i], charge.window) - spent[i] end
-  local free = charge.requests - current[i] - spent[i]
-  if charge.kind == SLIDING and previous[i] > 0 then return free - scaled(previous[i], charge.rest, charge.window) end
-  return free
+-- Returns the functions of an algorithm: read fills in the place of a key, and returns an error or nil; the error is
+-- empty for a value of another program. available returns how many more units fit. write stores the place of a key.
+local function algorithm(kind)
+  local one = made[kind]
+  if not one then
+    one = makers[kind]()
+    made[kind] = one
+  end
+  return one
 end
 
 -- Returns n units: first those that the batch itself has spent, then those from before.
@@ -321,7 +351,7 @@ end
 -- Judges a charge and returns whether it fits; what it spends or returns shows to the charges after it.
 local function judge(i, charge)
   local cost, mode = charge.cost, charge.mode
-  if cost >= 0 and mode ~= FORCE and cost > available(i, charge) then return false end
+  if cost >= 0 and mode ~= FORCE and cost > charge.algorithm.available(i, charge) then return false end
   if mode == PEEK or cost == 0 then return true end
   if cost > 0 then
     local held = charge.kind == BUCKET and 0 or current[i]
@@ -339,7 +369,7 @@ local function readkey(i, charge)
     current[i], previous[i], stored[i], packed[i] = 0, 0, false, false
     return nil
   end
-  return readers[charge.kind](i, charge)
+  return charge.algorithm.read(i, charge)
 end
 
 -- Decides the batch whose first key is at that place in KEYS.
@@ -364,7 +394,8 @@ local function decide(shape, place)
     local i = charge.place
     local fits = judge(i, charge)
     if charge.kind == LOG then
-      reply[replies + 1], reply[replies + 2] = fits and 0 or awaited(i, charge), newestleft(i)
+      local log = charge.algorithm
+      reply[replies + 1], reply[replies + 2] = fits and 0 or log.awaited(i, charge), log.newestleft(i)
       replies = replies + 2
     end
     if not fits and charge.mode == ENFORCE then taken = false end
@@ -373,7 +404,7 @@ local function decide(shape, place)
   if not taken then return end
   for i = 1, shape.keys do
     if spent[i] + returned[i] + returnedprevious[i] > 0 then
-      writers[shape.first[i].kind](i, shape.first[i])
+      shape.first[i].algorithm.write(i, shape.first[i])
     end
   end
 end
@@ -390,7 +421,7 @@ local function readshape(cursor)
     local capacity, cost, mode, moment = argument(), argument(), argument(), argument()
     local number = floor(now / window)
     local charge = {
-      place = place, kind = kind, window = window, requests = requests,
+      algorithm = algorithm(kind), place = place, kind = kind, window = window, requests = requests,
       capacity = capacity, cost = cost, mode = mode, moment = moment,
       number = number, rest = window - now % window, word = number % TAGS * COUNTS,
       -- A tag tells the window, unless the clock may have gone back by as many windows as there are tags.

@@ -17,66 +17,39 @@ import (
 	"github.com/httplimit/httplimit/limiter/redisstore"
 )
 
-const noCache = -1
-
-var everyAlgorithm = []limiter.Algorithm{limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow, limiter.TokenBucket}
-
-func per(a limiter.Algorithm, n int64, window time.Duration) limiter.Limit {
-	return limiter.Limit{Requests: n, Window: window, Algorithm: a}
-}
-
-func charge(key string, l limiter.Limit, cost int64) limiter.Charge {
-	return limiter.Charge{Scope: "scope", Key: key, Limit: l, Cost: cost}
-}
-
-// take has charges decided, and fails the test on an error.
-func take(t testing.TB, store *redisstore.Store, charges ...limiter.Charge) (taken bool, decided []limiter.Charge) {
-	t.Helper()
-	taken, err := store.Take(t.Context(), charges)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return taken, charges
-}
-
-// commands are the commands that the server has run since the counters were set to zero.
-func commands(t testing.TB, client *redis.Client) map[string]int {
-	t.Helper()
-	info, err := client.InfoMap(t.Context(), "commandstats").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	calls := map[string]int{}
-	for name, stats := range info["Commandstats"] {
-		first, _, _ := strings.Cut(stats, ",")
-		n, err := strconv.Atoi(strings.TrimPrefix(first, "calls="))
-		if err != nil {
-			t.Fatal(err)
-		}
-		calls[strings.TrimPrefix(name, "cmdstat_")] = n
-	}
-	for _, own := range []string{"info", "config|resetstat"} {
-		delete(calls, own)
-	}
-	return calls
-}
+// word is what a store writes for a window: the tag of its number, and two counts.
+func word(number, previous, current int64) int64 { return (number%32<<24+previous)<<24 + current }
 
 func TestCommandsOfADecision(t *testing.T) {
+	t.Parallel()
+	const window = 300 * 24 * time.Hour
 	client := connect(t, startRedis(t))
-	store := newStore(t, client, redisstore.Config{DenyCache: noCache})
-	limit := limiter.Per(2, 300*24*time.Hour)
+	store := newStore(t, client, redisstore.Config{DenyCache: noCache, Prefix: "p:"})
+	limit, now := limiter.Per(2, window), time.Now().UnixMilli()/window.Milliseconds()
 	for _, tc := range []struct {
-		name string
-		want map[string]int
+		name   string
+		stored int64 // 0: what the case before has left
+		life   time.Duration
+		want   map[string]int
 	}{
-		{"first", map[string]int{"eval": 1, "evalsha": 1, "time": 1, "get": 1, "set": 1}},
-		{"allowed", map[string]int{"evalsha": 1, "time": 1, "get": 1, "incrby": 1}},
-		{"refused", map[string]int{"evalsha": 1, "time": 1, "get": 1}},
+		{"first", 0, 0, map[string]int{"eval": 1, "evalsha": 1, "time": 1, "get": 1, "set": 1}},
+		{"allowed", 0, 0, map[string]int{"evalsha": 1, "time": 1, "get": 1, "incrby": 1}},
+		{"refused", 0, 0, map[string]int{"evalsha": 1, "time": 1, "get": 1}},
+		{"first after a window boundary", word(now-1, 0, 1), window,
+			map[string]int{"evalsha": 1, "time": 1, "get": 1, "pttl": 1, "set": 1}},
+		{"refused after a window boundary", word(now-1, 0, 1<<23), window,
+			map[string]int{"evalsha": 1, "time": 1, "get": 1, "pttl": 1}},
+		// Only general.lua decides this one, and it comes to know the server here.
+		{"from the future", word(now+1, 0, 1), 3 * window,
+			map[string]int{"eval": 1, "evalsha": 2, "time": 2, "get": 2, "set": 2}},
+		{"from the future again", word(now+1, 0, 1), 3 * window,
+			map[string]int{"evalsha": 2, "time": 2, "get": 2, "set": 2}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if err := client.ConfigResetStat(t.Context()).Err(); err != nil {
-				t.Fatal(err)
+			if tc.stored != 0 {
+				must(t, client.Set(t.Context(), "p:{192.0.2.7}:scope:w:300d", tc.stored, tc.life).Err())
 			}
+			must(t, client.ConfigResetStat(t.Context()).Err())
 			take(t, store, charge("192.0.2.7", limit, 1))
 			got := commands(t, client)
 			for _, handshake := range []string{"hello", "client|setinfo", "client|maint_notifications", "client"} {
@@ -111,6 +84,7 @@ func everyKeyEnds(t *testing.T, client *redis.Client, longest time.Duration) {
 }
 
 func TestEveryKeyEnds(t *testing.T) {
+	t.Parallel()
 	client := connect(t, startRedis(t))
 	store := newStore(t, client, redisstore.Config{DenyCache: noCache})
 	const window = time.Hour
@@ -138,6 +112,7 @@ func TestEveryKeyEnds(t *testing.T) {
 }
 
 func TestMemoryOfAClient(t *testing.T) {
+	t.Parallel()
 	client := connect(t, startRedis(t))
 	store := newStore(t, client, redisstore.Config{Prefix: "rl:", DenyCache: noCache})
 	limit := limiter.PerDay(1000)
@@ -181,16 +156,8 @@ func TestMemoryOfAClient(t *testing.T) {
 	}
 }
 
-// together runs f in that many goroutines and waits for them.
-func together(n int, f func(i int)) {
-	var wg sync.WaitGroup
-	for i := range n {
-		wg.Go(func() { f(i) })
-	}
-	wg.Wait()
-}
-
 func TestScriptFlushUnderLoad(t *testing.T) {
+	t.Parallel()
 	client := connect(t, startRedis(t))
 	store := newStore(t, client, redisstore.Config{DenyCache: noCache})
 	limit := limiter.Per(500, 300*24*time.Hour)
@@ -230,6 +197,7 @@ func TestScriptFlushUnderLoad(t *testing.T) {
 }
 
 func TestFlushAllGivesOneMoreLimit(t *testing.T) {
+	t.Parallel()
 	client := connect(t, startRedis(t))
 	store := newStore(t, client, redisstore.Config{DenyCache: noCache})
 	for _, algorithm := range everyAlgorithm {
@@ -252,6 +220,7 @@ func TestFlushAllGivesOneMoreLimit(t *testing.T) {
 }
 
 func TestForeignValues(t *testing.T) {
+	t.Parallel()
 	client := connect(t, startRedis(t))
 	store := newStore(t, client, redisstore.Config{Prefix: "p:", DenyCache: noCache})
 	const text, list = "text", "list"

@@ -16,6 +16,7 @@ import (
 
 // Callers who share a flight share its read, and those of one counter its write.
 func TestCommandsOfManyDecisions(t *testing.T) {
+	t.Parallel()
 	client := connect(t, startRedis(t))
 	store := newStore(t, client, redisstore.Config{DenyCache: noCache})
 	limit := limiter.Per(5, 300*24*time.Hour)
@@ -48,8 +49,40 @@ func TestCommandsOfManyDecisions(t *testing.T) {
 	}
 }
 
+// What fast.lua cannot decide goes to general.lua in the same pipeline, and spends nothing of anybody else.
+func TestCommandsOfAMixedFlight(t *testing.T) {
+	t.Parallel()
+	client := connect(t, startRedis(t))
+	store := newStore(t, client, redisstore.Config{DenyCache: noCache})
+	window := limiter.Per(5, 300*24*time.Hour)
+	bucket := per(limiter.TokenBucket, 5, time.Hour)
+	asked := func() [][]limiter.Charge {
+		return [][]limiter.Charge{
+			{charge("a", window, 1)},
+			{charge("a", bucket, 1)},
+			{charge("b", window, 1)},
+			{charge("b", window, 1), charge("b", bucket, 1)},
+			{charge("c", window, 6)},
+		}
+	}
+	store.TakeInOneFlight(t.Context(), asked()) // the server comes to know the scripts
+	must(t, client.ConfigResetStat(t.Context()).Err())
+	_, taken, faults := store.TakeInOneFlight(t.Context(), asked())
+	for i, want := range []bool{true, true, true, true, false} {
+		if taken[i] != want || faults[i] != nil {
+			t.Errorf("batch %d: taken %v, error %v, want taken %v", i, taken[i], faults[i], want)
+		}
+	}
+	got := commands(t, client)
+	// general.lua reads the keys one by one: a, and the two of b, and c, which no cost of 6 fits.
+	if want := map[string]int{"evalsha": 2, "time": 2, "mget": 1, "get": 4, "incrby": 3, "set": 2}; !maps.Equal(got, want) {
+		t.Errorf("commands: got %v, want %v", got, want)
+	}
+}
+
 // A flight decides as single calls in its order would.
 func TestFlightDecidesInOrder(t *testing.T) {
+	t.Parallel()
 	for name, addr := range map[string]string{"redis-server": startRedis(t), "miniredis": startFake(t).Addr()} {
 		t.Run(name, func(t *testing.T) {
 			client := connect(t, addr)
