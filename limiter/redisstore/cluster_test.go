@@ -67,11 +67,10 @@ func TestStoreOnCluster(t *testing.T) {
 		t.Run(fmt.Sprintf("ContextTimeoutEnabled %v", heeds), func(t *testing.T) {
 			t.Parallel()
 			client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, ContextTimeoutEnabled: heeds})
-			defer client.Close()
-			run := 0
-			limitertest.Run(t, func(t *testing.T) limitertest.Harness {
-				run++
-				return limitertest.Harness{Store: newStore(t, client, redisstore.Config{Prefix: fmt.Sprintf("%v-%d:", heeds, run)})}
+			t.Cleanup(func() { client.Close() })
+			conform(t, func(t *testing.T, run int64) limitertest.Harness {
+				prefix := fmt.Sprintf("%v-%d:", heeds, run)
+				return limitertest.Harness{Store: newStore(t, client, redisstore.Config{Prefix: prefix})}
 			})
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -12,9 +13,21 @@ import (
 	"github.com/httplimit/httplimit/limiter/redisstore"
 )
 
+// conform runs the conformance suite with its cases side by side, each with a number of its own.
+func conform(t *testing.T, harness func(t *testing.T, run int64) limitertest.Harness) {
+	var runs atomic.Int64
+	limitertest.Run(t, func(t *testing.T) limitertest.Harness {
+		run := runs.Add(1)
+		if run > 1 { // the first asks for the algorithms
+			t.Parallel()
+		}
+		return harness(t, run)
+	})
+}
+
 func TestStoreOnFakeServer(t *testing.T) {
 	t.Parallel()
-	limitertest.Run(t, func(t *testing.T) limitertest.Harness {
+	conform(t, func(t *testing.T, _ int64) limitertest.Harness {
 		server := startFake(t)
 		store := newStore(t, connect(t, server.Addr()), redisstore.Config{DenyCache: -1})
 		return limitertest.Harness{Store: store, Advance: server.advance}
@@ -44,13 +57,11 @@ func TestStoreOnServer(t *testing.T) {
 	client := redis.NewClient(&redis.Options{
 		Addr: startRedis(t, options...), Username: user, Password: password, ContextTimeoutEnabled: true,
 	})
-	defer client.Close()
+	t.Cleanup(func() { client.Close() })
 	if err := client.Set(t.Context(), "other:key", 1, 0).Err(); err == nil {
 		t.Fatal("the account may write the keys of others")
 	}
-	run := 0
-	limitertest.Run(t, func(t *testing.T) limitertest.Harness {
-		run++
+	conform(t, func(t *testing.T, run int64) limitertest.Harness {
 		return limitertest.Harness{Store: newStore(t, client, redisstore.Config{Prefix: fmt.Sprintf("shop:%d:", run)})}
 	})
 }
