@@ -13,7 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// What follows limits nobody in earnest. It tells how much of a figure is the server, the client library and the machine.
+// What follows limits nobody in earnest. It shows how much of a figure is the server, the client library and the
+// machine.
 
 // ownScript is redisstore without its Go: the call that it makes for a lone caller, sent as it is by the client.
 func ownScript(addr string, limit int64, window time.Duration) (*opened, error) {
@@ -28,7 +29,7 @@ func ownScript(addr string, limit int64, window time.Duration) (*opened, error) 
 		args := append([]any(nil), call...)
 		args[keyPlace] = before + key + after
 		reply, err := client.Do(ctx, args...).Int64Slice()
-		return err == nil && reply[1]&1 == 1, err
+		return err == nil && reply[1] > 0 && reply[1]&1 == 1, err
 	}, closeClient(client)), nil
 }
 
@@ -72,8 +73,8 @@ func (r *recorder) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 	return next
 }
 
-// groupedIncr is the least that callers who share trips can cost: nobody is ever refused or leaves, there is no deadline and
-// no second trip, and the script has one command for each key.
+// groupedIncr is the least that callers who share flights can cost: nobody is ever refused or leaves, there is no
+// deadline and no second flight, and the script has one command for each key.
 func groupedIncr(addr string, _ int64, window time.Duration) (*opened, error) {
 	client := newClient(addr)
 	g := &group{client: client, window: window.Milliseconds(), script: redis.NewScript(`local counts = {}
@@ -92,22 +93,22 @@ type group struct {
 
 	mu      sync.Mutex
 	busy    bool
-	waiting []*rider
+	waiting []*member
 }
 
-type rider struct {
+type member struct {
 	key   string
-	leads chan bool // true: a trip to lead; false: the answer is there
+	leads chan bool // true: a flight to lead; false: the answer is there
 	count int64
 	err   error
 }
 
 func (g *group) session() take {
-	r := &rider{leads: make(chan bool, 1)}
+	r := &member{leads: make(chan bool, 1)}
 	return func(ctx context.Context, key string) (bool, error) {
 		r.key = key
 		g.mu.Lock()
-		aboard := []*rider{r}
+		flight := []*member{r}
 		if g.busy {
 			g.waiting = append(g.waiting, r)
 			g.mu.Unlock()
@@ -115,22 +116,22 @@ func (g *group) session() take {
 				return r.count > 0, r.err
 			}
 			g.mu.Lock()
-			aboard, g.waiting = g.waiting, nil
+			flight, g.waiting = g.waiting, nil
 		}
 		g.busy = true
 		g.mu.Unlock()
-		g.lead(ctx, aboard)
+		g.lead(ctx, flight)
 		return r.count > 0, r.err
 	}
 }
 
-func (g *group) lead(ctx context.Context, aboard []*rider) {
-	keys := make([]string, len(aboard))
-	for i, r := range aboard {
+func (g *group) lead(ctx context.Context, flight []*member) {
+	keys := make([]string, len(flight))
+	for i, r := range flight {
 		keys[i] = r.key
 	}
 	counts, err := g.script.Run(ctx, g.client, keys, g.window).Int64Slice()
-	if err == nil && len(counts) != len(aboard) {
+	if err == nil && len(counts) != len(flight) {
 		err = errors.New("the reply of the script is too short")
 	}
 	g.mu.Lock()
@@ -138,7 +139,7 @@ func (g *group) lead(ctx context.Context, aboard []*rider) {
 		g.waiting[0].leads <- true
 	}
 	g.mu.Unlock()
-	for i, r := range aboard {
+	for i, r := range flight {
 		if r.err = err; err == nil {
 			r.count = counts[i]
 		}

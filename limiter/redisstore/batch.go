@@ -50,7 +50,7 @@ const (
 // batches reuses batches, so that a decision costs few allocations.
 type batches struct{ pool sync.Pool }
 
-// get returns an empty batch of a caller who came at start.
+// get returns an empty batch of a caller that came at start.
 func (p *batches) get(start time.Duration) *batch {
 	b, ok := p.pool.Get().(*batch)
 	if !ok {
@@ -135,9 +135,8 @@ func (b *batch) sortKey(seed maphash.Seed) uint64 {
 	return order
 }
 
-// arrange puts batches in the order in which the scripts take the fewest steps: those of one script together, among them
-// those that ask the same, and among these those of one counter. A hash says what is equal; keys are compared because
-// others may have the same hash.
+// arrange puts batches in the order in which the scripts take the fewest steps: by script, among those by what they
+// ask, and among those by counter. A hash says what is equal; keys are compared because others may have the same hash.
 func arrange(batches []*batch) {
 	slices.SortFunc(batches, func(a, b *batch) int {
 		if a.order != b.order {

@@ -23,7 +23,7 @@ const (
 	enough = 32
 
 	// lateShare is the share of the time-out, one part in so many, after which a flight is late and no longer waited
-	// for. It leaves those who wait most of their time.
+	// for. It leaves waiting callers most of their time.
 	lateShare = 8
 
 	// maxWaiting is how many callers may wait for one server; 10,000 are served within some 30 ms.
@@ -31,9 +31,9 @@ const (
 )
 
 // batcher brings batches to one server, many in one flight where many callers come at once, and has no goroutine for
-// it. A caller that finds the batcher free leads a flight of its own at once. Those who come meanwhile wait; when the
-// flight ends, or is late, the first of them leads the next and takes all the others along. Where enough of them have
-// come, the last does so at once, beside the flight under way.
+// it. A caller that finds the batcher free leads a flight of its own at once. Callers that come meanwhile wait; when
+// the flight ends, or is late, the first of them leads the next and takes all the others along. Where enough of them
+// have come, the last does so at once, beside the flight under way.
 type batcher struct {
 	send    func(context.Context, []*batch) []outcome
 	clock   *storekit.Clock
@@ -119,7 +119,7 @@ func (b *batcher) late() time.Duration {
 	return b.flights[len(b.flights)-1].began + b.timeout/lateShare
 }
 
-// collect takes along those who wait, up to a full flight. first, if any, leads.
+// collect takes waiting batches along, up to a full flight. first, if any, leads.
 func (b *batcher) collect(first *batch) []*batch {
 	batches := make([]*batch, 0, 1+min(len(b.waiting), maxKeys))
 	keys := 0
@@ -160,7 +160,7 @@ func (b *batcher) end(f *flight) {
 	}
 }
 
-// beginWaiting begins a flight for those who wait, if somebody does: the first of them leads it.
+// beginWaiting begins a flight for the callers that wait, if any: the first of them leads it.
 func (b *batcher) beginWaiting() {
 	if batches := b.collect(nil); len(batches) > 0 {
 		batches[0].wake <- b.begin(&flight{batches: batches})
@@ -182,8 +182,8 @@ func (b *batcher) watch(at time.Duration) {
 	b.timer.Reset(wait)
 }
 
-// ring ends flights whose time is over, begins one for those who wait behind a late one if no other caller came to take
-// them along, and sets the next alarm.
+// ring ends flights whose time is over, begins one for callers that wait behind a late one where no other caller came
+// to take them along, and sets the next alarm.
 func (b *batcher) ring() {
 	b.mu.Lock()
 	b.alarm = 0

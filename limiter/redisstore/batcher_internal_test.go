@@ -146,7 +146,7 @@ func TestSlowFlightHoldsNobodyElse(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		// The first comes while the flight is not late yet, and nobody else comes who would take it along.
+		// The first comes while the flight is not late yet, and no other caller comes to take it along.
 		for i, want := range []time.Duration{testTimeout / lateShare, 0} {
 			start := b.clock.Now()
 			if err := b.ask(t.Context(), strconv.Itoa(i)); err != nil {
@@ -164,7 +164,7 @@ func TestSlowFlightHoldsNobodyElse(t *testing.T) {
 	})
 }
 
-// Those who wait behind a slow flight, more than fit in one flight, all go long before it ends.
+// Callers that wait behind a slow flight, more than fit in one flight, all go long before it ends.
 func TestManyBehindASlowFlight(t *testing.T) {
 	each(t, func(t *testing.T, inline bool) {
 		b := newBench(inline, func(_ context.Context, call int) error {
@@ -339,7 +339,7 @@ func TestLeaderHasItsOwnDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(true, func(ctx context.Context, _ int) error {
 			deadline, _ := ctx.Deadline()
-			time.Sleep(time.Until(deadline)) // as one does who reads from a server that does not answer
+			time.Sleep(time.Until(deadline)) // as a client does that reads from a server that does not answer
 			return os.ErrDeadlineExceeded
 		})
 		b.breaker = storekit.NewBreaker(testTimeout)
@@ -389,7 +389,7 @@ func TestChosenLeaderLeaves(t *testing.T) {
 	b.idle(t)
 }
 
-// A flight whose leader comes to run after its time is over could only spend for callers who get an error.
+// A flight whose leader comes to run after its time is over could only spend for callers that get an error.
 func TestFlightThatIsTooLateIsNotSent(t *testing.T) {
 	each(t, func(t *testing.T, inline bool) {
 		b := newBench(inline, takes(0))
@@ -478,11 +478,13 @@ func TestOpenBreakerAnswersAtOnce(t *testing.T) {
 func TestBatchesAreReusedClean(t *testing.T) {
 	var pool batches
 	b := pool.get(0)
-	b.add("p:", []limiter.Charge{{Key: "a", Limit: limiter.PerMinute(1), Cost: 1}, {Key: "b", Limit: limiter.PerMinute(1), Cost: 1}})
+	b.add("p:", []limiter.Charge{
+		{Key: "a", Limit: limiter.PerMinute(1), Cost: 1}, {Key: "b", Limit: limiter.PerMinute(1), Cost: 1},
+	})
 	b.outcome = outcome{at: 1, values: []any{int64(1)}}
 	pool.put(b)
 	if len(b.keys)+len(b.asks)+len(b.of)+len(b.usages) != 0 || b.outcome.values != nil || b.keys[:2][1] != "" {
-		t.Errorf("a batch given back still holds %+v", b)
+		t.Errorf("a released batch still holds %+v", b)
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/httplimit/httplimit/limiter/redisstore"
 )
 
-// BenchmarkTake decides for callers that each wait for their answer, over 10,000 keys, and tells the server's CPU
-// time for each decision. outcome=refused is without the deny cache, which would answer instead.
+// BenchmarkTake decides for callers that each wait for their answer, over 10,000 keys, and reports the server's
+// CPU time for each decision. outcome=refused is without the deny cache, which would answer instead.
 func BenchmarkTake(b *testing.B) {
 	addr := startRedis(b)
 	for _, outcome := range []string{"allowed", "refused"} {
@@ -37,7 +37,9 @@ func BenchmarkTake(b *testing.B) {
 	}
 }
 
-func benchmarkTake(b *testing.B, client *redis.Client, store *redisstore.Store, limit limiter.Limit, cost int64, callers int) {
+func benchmarkTake(
+	b *testing.B, client *redis.Client, store *redisstore.Store, limit limiter.Limit, cost int64, callers int,
+) {
 	var next atomic.Int64
 	warm := limiter.Charge{Scope: "bench", Key: "warm", Limit: limit, Cost: 1}
 	if _, err := store.Take(b.Context(), []limiter.Charge{warm}); err != nil {
@@ -51,7 +53,8 @@ func benchmarkTake(b *testing.B, client *redis.Client, store *redisstore.Store, 
 		wg.Go(func() {
 			charges := make([]limiter.Charge, 1)
 			for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
-				charges[0] = limiter.Charge{Scope: "bench", Key: "192.0.2." + strconv.FormatInt(i*7919%10_000, 10), Limit: limit, Cost: cost}
+				key := "192.0.2." + strconv.FormatInt(i*7919%10_000, 10)
+				charges[0] = limiter.Charge{Scope: "bench", Key: key, Limit: limit, Cost: cost}
 				taken, err := store.Take(b.Context(), charges)
 				if err != nil || taken != (cost == 1) {
 					b.Errorf("taken %v, error %v", taken, err)

@@ -131,7 +131,7 @@ func keys(limit limiter.Limit, costs ...int64) []limiter.Charge {
 	return charges
 }
 
-func TestBatchOverSlotsIsGivenBack(t *testing.T) {
+func TestBatchOverSlotsIsCompensated(t *testing.T) {
 	t.Parallel()
 	store := newStore(t, ring(t, 3), redisstore.Config{DenyCache: noCache})
 	for _, algorithm := range everyAlgorithm {
@@ -146,10 +146,12 @@ func TestBatchOverSlotsIsGivenBack(t *testing.T) {
 				t.Fatal("a batch of which one key is full was taken")
 			}
 			for i, want := range []limiter.Decision{
-				{Allowed: true, Remaining: 7}, {Allowed: true, Remaining: 6}, {Allowed: false, Remaining: 0}, {Allowed: true, Remaining: 10},
+				{Allowed: true, Remaining: 7}, {Allowed: true, Remaining: 6},
+				{Allowed: false, Remaining: 0}, {Allowed: true, Remaining: 10},
 			} {
 				if got[i].Allowed != want.Allowed || got[i].Remaining != want.Remaining {
-					t.Errorf("charge %d: allowed %v with %d left, want %v with %d", i, got[i].Allowed, got[i].Remaining, want.Allowed, want.Remaining)
+					t.Errorf("charge %d: allowed %v with %d left, want %v with %d",
+						i, got[i].Allowed, got[i].Remaining, want.Allowed, want.Remaining)
 				}
 			}
 			if got[2].RetryAfter <= 0 {

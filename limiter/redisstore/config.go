@@ -36,7 +36,7 @@ type Config struct {
 	// NoBreaker keeps on calling a server that does not answer. Otherwise decisions fail at once while it is
 	// down: see [storekit.Breaker].
 	NoBreaker bool
-	// Logger is told once, by New, of a client setting that costs time. nil means [slog.Default].
+	// Logger gets one line, from New, about a client setting that costs time. nil means [slog.Default].
 	Logger *slog.Logger
 }
 

@@ -22,7 +22,8 @@ func TestNewReportsEveryFault(t *testing.T) {
 			t.Errorf("got %q, want a fault of %s", err, field)
 		}
 	}
-	if _, err := redisstore.New((*redis.Client)(nil), redisstore.Config{}); err == nil || !strings.Contains(err.Error(), "redisstore: client") {
+	_, err = redisstore.New((*redis.Client)(nil), redisstore.Config{})
+	if err == nil || !strings.Contains(err.Error(), "redisstore: client") {
 		t.Errorf("a nil *redis.Client: got %v, want a fault of client", err)
 	}
 	for _, prefix := range []string{"a b:", "a{b", "a}b", "ä:", "a\n"} {

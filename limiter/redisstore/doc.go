@@ -1,32 +1,35 @@
 // Package redisstore is a [limiter.Store] in Redis 6.2 or later, through go-redis: one limit for a whole fleet. It runs
-// all four algorithms, on the server's clock, each batch in one step of one Lua script.
+// all four algorithms, on the server's clock, each batch in one step of a Lua script.
 //
-// # Many callers, one trip
+// # Many callers, one flight
 //
-// A caller who comes alone makes its own call. Those who come while it is under way wait for its end and go together
-// in the next, led by the first of them: one script for up to 128 keys on a single server or with Sentinel, a pipeline
-// of scripts to each master of a Cluster. There is no timer and no goroutine for that, and nobody waits who is alone.
-// While trips are slow, up to four are under way to one server.
+// A caller that comes alone makes its own call. Callers that come while it is under way wait for its end and go
+// together in the next flight, led by the first of them: one script for up to 128 keys on a single server or with
+// Sentinel, a pipeline of scripts to each master of a Cluster. No goroutine does that, and a caller that is alone never waits. A
+// flight that takes longer than an eighth of Timeout holds up nobody: another starts, up to four to one server.
+//
+// There are two scripts: fast.lua for the common batch, one charge on a window, and general.lua for all others. A
+// flight of both kinds calls each once, in one pipeline.
 //
 // Set ContextTimeoutEnabled in the options of the client. Otherwise go-redis ignores deadlines while it reads, and each
-// trip costs a goroutine, so that no caller is held beyond [Config].Timeout.
+// flight costs a goroutine, so that no caller is held beyond [Config].Timeout.
 //
 // # What is sent, and how often
 //
 // A script whose reply was lost may have spent. It is never sent again, whatever MaxRetries of the client is, and the
 // decision fails. Only what proves that nothing was executed is tried again, within the time-out: no connection, a
-// server that is loading or has become a replica, a slot on its way. A server that does not know the script, as after
+// server that is loading or has become a replica, a slot that is moving. A server that does not know a script, as after
 // a restart or SCRIPT FLUSH, gets its source.
 //
-// A server that fails again and again is left alone by a [storekit.Breaker], one for each master. A client that was just
-// refused is answered by a [storekit.DenyCache] without a call.
+// A server that fails again and again is left alone by a [storekit.Breaker], one for each master. A client that was
+// just refused is answered by a [storekit.DenyCache] without a call.
 //
 // # Keys
 //
-// A counter is one key, prefix{key}:scope:algorithm:window, with the braces of a hash tag: all counters of a client lie in
-// one slot. Keys and scopes of up to 64 printable characters stand as they are, others as 128 bits of their SHA-256. A
-// window's two counts are one number, which Redis stores in 16 bytes; every key ends after at most two windows, a
-// bucket's when it is full.
+// A counter is one key, prefix{key}:scope:algorithm:window, with the braces of a hash tag: all counters of a client
+// lie in one slot. Keys and scopes of up to 64 printable characters stand as they are, others as 128 bits of their
+// SHA-256. A window's two counts are one number, which Redis stores in 16 bytes; every key expires after at most two
+// windows, a bucket's when it is full.
 //
 // # Clocks
 //

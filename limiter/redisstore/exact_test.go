@@ -82,7 +82,7 @@ func TestLongDivision(t *testing.T) {
 		weighted := new(big.Int).Mul(big.NewInt(spent), big.NewInt(w-elapsed))
 		weighted.Quo(weighted, big.NewInt(w))
 		if want := limit.Requests - weighted.Int64(); got[0].Remaining != want {
-			t.Errorf("%d ms after the turn %d are left, want %d", elapsed, got[0].Remaining, want)
+			t.Errorf("%d ms after the boundary %d are left, want %d", elapsed, got[0].Remaining, want)
 		}
 		server.advance(-time.Duration(elapsed) * time.Millisecond)
 	}

@@ -61,7 +61,7 @@ func (b *batcher) lead(ctx context.Context, f *flight) {
 		start = min(start, w.start)
 	}
 	ends := start + b.timeout
-	if ends <= now { // sent, it would spend for callers who get an error
+	if ends <= now { // sent, it would spend for callers that get an error
 		b.finish(f, nil, b.tooLate(), storekit.Undecided)
 		return
 	}

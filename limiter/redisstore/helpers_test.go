@@ -15,7 +15,9 @@ import (
 
 const noCache = -1
 
-var everyAlgorithm = []limiter.Algorithm{limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow, limiter.TokenBucket}
+var everyAlgorithm = []limiter.Algorithm{
+	limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow, limiter.TokenBucket,
+}
 
 func per(a limiter.Algorithm, n int64, window time.Duration) limiter.Limit {
 	return limiter.Limit{Requests: n, Window: window, Algorithm: a}

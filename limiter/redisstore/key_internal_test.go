@@ -19,11 +19,13 @@ func TestKeyOf(t *testing.T) {
 		want   string
 	}{
 		{"an address", counter("192.0.2.7", "shop/ip", limiter.SlidingWindow, time.Minute), "p:{192.0.2.7}:shop/ip:w:1m"},
-		{"a masked address", counter("2001:db8:1:2::/64", "ip", limiter.SlidingLog, time.Second), "p:{2001:db8:1:2::/64}:ip:l:1s"},
+		{"a masked address", counter("2001:db8:1:2::/64", "ip", limiter.SlidingLog, time.Second),
+			"p:{2001:db8:1:2::/64}:ip:l:1s"},
 		{"days", counter("k", "s", limiter.FixedWindow, 48*time.Hour), "p:{k}:s:f:2d"},
 		{"hours", counter("k", "s", limiter.TokenBucket, 25*time.Hour), "p:{k}:s:b:25h"},
 		{"milliseconds", counter("k", "s", limiter.TokenBucket, 1500*time.Millisecond), "p:{k}:s:b:1500ms"},
-		{"as long as stands", counter(strings.Repeat("k", 64), "s", limiter.SlidingWindow, time.Hour), "p:{" + strings.Repeat("k", 64) + "}:s:w:1h"},
+		{"as long as stands", counter(strings.Repeat("k", 64), "s", limiter.SlidingWindow, time.Hour),
+			"p:{" + strings.Repeat("k", 64) + "}:s:w:1h"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := keyOf("p:", tc.charge); got != tc.want {
@@ -36,7 +38,9 @@ func TestKeyOf(t *testing.T) {
 // What callers choose must not make two counters one, and must keep the hash tag what it is.
 func FuzzKeyOf(f *testing.F) {
 	hash := keyOf("", counter("", "", limiter.SlidingWindow, time.Second))
-	for _, s := range []string{"", "a", "a:w", "}", "{", "a}:b", "$", "$a", hash, strings.Repeat("x", 65), "a b", "a\x00", "ä", ":w:1s"} {
+	for _, s := range []string{
+		"", "a", "a:w", "}", "{", "a}:b", "$", "$a", hash, strings.Repeat("x", 65), "a b", "a\x00", "ä", ":w:1s",
+	} {
 		f.Add(s, "scope", "a", "b")
 		f.Add("key", s, "key", "s")
 		f.Add(s, "s:w:1s", s+":s", "w:1s")
@@ -55,13 +59,15 @@ func FuzzKeyOf(f *testing.F) {
 				t.Errorf("two counters of one client have the keys %s and %s, want different ones of one tag", one, other)
 			}
 		}
-		if name := strings.TrimPrefix(one, "p:"); !printable(tag(one)) || tag(one) == "" || strings.Count(name, "{") != 1 || strings.Count(name, "}") != 1 || len(one) > 160 {
+		name := strings.TrimPrefix(one, "p:")
+		if !printable(tag(one)) || tag(one) == "" || len(one) > 160 ||
+			strings.Count(name, "{") != 1 || strings.Count(name, "}") != 1 {
 			t.Errorf("(%q, %q) has the key %q, want one tag and at most 160 bytes", key, scope, one)
 		}
 	})
 }
 
-// tag is the part of a key that tells a cluster its slot.
+// tag is the part of a key that decides its slot in a Cluster.
 func tag(key string) string {
 	_, rest, _ := strings.Cut(key, "{")
 	tag, _, _ := strings.Cut(rest, "}")

@@ -109,7 +109,8 @@ func TestProcessesAdmitTheLimit(t *testing.T) {
 	})
 	for i, limit := range sharedLimits() {
 		if allowed[i] != limit.Requests {
-			t.Errorf("%v: %d processes with %d callers each were let in %d times, want %d", limit, processes, callersPerProcess, allowed[i], limit.Requests)
+			t.Errorf("%v: %d processes with %d callers each were let in %d times, want %d",
+				limit, processes, callersPerProcess, allowed[i], limit.Requests)
 		}
 	}
 }

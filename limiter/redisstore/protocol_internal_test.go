@@ -10,9 +10,8 @@ import (
 
 func TestAsksFast(t *testing.T) {
 	sliding := limiter.Per(10, time.Minute)
-	with := func(l limiter.Limit, change func(*limiter.Limit)) limiter.Limit {
-		change(&l)
-		return l
+	kind := func(a limiter.Algorithm) []ask {
+		return []ask{{limit: limiter.Limit{Requests: 10, Window: time.Minute, Algorithm: a}, cost: 1}}
 	}
 	for _, tc := range []struct {
 		name string
@@ -20,7 +19,7 @@ func TestAsksFast(t *testing.T) {
 		want bool
 	}{
 		{"a sliding window", []ask{{limit: sliding, cost: 1}}, true},
-		{"a fixed window", []ask{{limit: with(sliding, func(l *limiter.Limit) { l.Algorithm = limiter.FixedWindow }), cost: 1}}, true},
+		{"a fixed window", kind(limiter.FixedWindow), true},
 		{"all of a window", []ask{{limit: sliding, cost: 10}}, true},
 		{"more than a window", []ask{{limit: sliding, cost: 11}}, false},
 		{"nothing", []ask{{limit: sliding}}, false},
@@ -28,10 +27,10 @@ func TestAsksFast(t *testing.T) {
 		{"two charges", []ask{{limit: sliding, cost: 1}, {limit: sliding, cost: 1}}, false},
 		{"shadow", []ask{{limit: sliding, cost: 1, mode: limiter.Shadow}}, false},
 		{"a reset", []ask{{limit: sliding, mode: forget}}, false},
-		{"the largest count of a word", []ask{{limit: with(sliding, func(l *limiter.Limit) { l.Requests = 1<<24 - 1 }), cost: 1}}, true},
-		{"more than a word counts", []ask{{limit: with(sliding, func(l *limiter.Limit) { l.Requests = 1 << 24 }), cost: 1}}, false},
-		{"a log", []ask{{limit: with(sliding, func(l *limiter.Limit) { l.Algorithm = limiter.SlidingLog }), cost: 1}}, false},
-		{"a bucket", []ask{{limit: with(sliding, func(l *limiter.Limit) { l.Algorithm = limiter.TokenBucket }), cost: 1}}, false},
+		{"the largest count of a word", []ask{{limit: limiter.PerMinute(1<<24 - 1), cost: 1}}, true},
+		{"more than a word counts", []ask{{limit: limiter.PerMinute(1 << 24), cost: 1}}, false},
+		{"a log", kind(limiter.SlidingLog), false},
+		{"a bucket", kind(limiter.TokenBucket), false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := asksFast(tc.asks); got != tc.want {
@@ -55,8 +54,10 @@ func TestReadReply(t *testing.T) {
 		{"fast", true, []any{int64(7), int64(2*counts + 1), int64(undecided)}, false, true},
 		{"fast, numbers as text", true, []any{"7", "100663307", "-1"}, false, true},
 		{"fast, one too few", true, []any{int64(7), int64(2*counts + 1)}, true, false},
-		{"general", false, []any{int64(7), int64(1), int64(5), int64(3), int64(0), int64(0), int64(-1), "WRONGTYPE"}, false, true},
-		{"general, one too few", false, []any{int64(7), int64(1), int64(5), int64(3), int64(0), int64(0), int64(-1)}, true, false},
+		{"general", false,
+			[]any{int64(7), int64(1), int64(5), int64(3), int64(0), int64(0), int64(-1), "WRONGTYPE"}, false, true},
+		{"general, one too few", false,
+			[]any{int64(7), int64(1), int64(5), int64(3), int64(0), int64(0), int64(-1)}, true, false},
 		{"general, no charges", false, []any{int64(7), int64(1), int64(5), int64(3), int64(0)}, true, false},
 		{"no list", true, "OK", false, false},
 		{"an empty list", false, []any{}, false, false},

@@ -233,7 +233,8 @@ func TestForeignValues(t *testing.T) {
 		{limiter.SlidingWindow, text, "0x10"}, {limiter.SlidingWindow, text, " 12"}, {limiter.SlidingWindow, text, "007"},
 		{limiter.SlidingWindow, text, "0"}, {limiter.SlidingWindow, text, "-5"}, {limiter.SlidingWindow, text, "1.5"},
 		{limiter.SlidingWindow, text, "9007199254740993"}, {limiter.SlidingWindow, text, "9223372036854775807"},
-		{limiter.SlidingWindow, text, "1:2"}, {limiter.SlidingWindow, text, "1:2:99999999999"}, {limiter.SlidingWindow, list, "1"},
+		{limiter.SlidingWindow, text, "1:2"}, {limiter.SlidingWindow, text, "1:2:99999999999"},
+		{limiter.SlidingWindow, list, "1"},
 		{limiter.FixedWindow, text, "nan"}, {limiter.FixedWindow, list, "1"},
 		{limiter.TokenBucket, text, "garbage"}, {limiter.TokenBucket, text, "5"}, {limiter.TokenBucket, text, "-5:1"},
 		{limiter.TokenBucket, text, "99999999999999999999:1"}, {limiter.TokenBucket, list, "1"},
@@ -245,7 +246,9 @@ func TestForeignValues(t *testing.T) {
 				t.Fatal(err)
 			}
 			limit := per(tc.algorithm, 100, time.Hour)
-			letter := map[limiter.Algorithm]string{limiter.SlidingWindow: "w", limiter.SlidingLog: "l", limiter.FixedWindow: "f", limiter.TokenBucket: "b"}
+			letter := map[limiter.Algorithm]string{
+				limiter.SlidingWindow: "w", limiter.SlidingLog: "l", limiter.FixedWindow: "f", limiter.TokenBucket: "b",
+			}
 			key := "p:{bad}:scope:" + letter[tc.algorithm] + ":1h"
 			var set redis.Cmder
 			if tc.kind == list {
@@ -275,7 +278,8 @@ func TestForeignValues(t *testing.T) {
 			if failed.Load() != 8 || passed.Load() != 24 {
 				t.Errorf("%d failed and %d passed, want 8 and 24", failed.Load(), passed.Load())
 			}
-			if taken, err := store.Take(t.Context(), []limiter.Charge{charge("good", limit, 1), charge("bad", limit, 1)}); err == nil {
+			both := []limiter.Charge{charge("good", limit, 1), charge("bad", limit, 1)}
+			if taken, err := store.Take(t.Context(), both); err == nil {
 				t.Errorf("a batch with the bad key: taken %v, want an error", taken)
 			}
 			if _, got := take(t, store, charge("good", limit, 0)); got[0].Remaining != 76 {

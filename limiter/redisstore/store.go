@@ -25,8 +25,8 @@ type Store struct {
 // Take implements [limiter.Store]. An error wraps a [storekit.UnavailableError] while the server is known to be down,
 // and [context.DeadlineExceeded] if it did not answer within Config.Timeout.
 //
-// A caller that waits for the flight of another leaves when ctx ends. A caller that makes the call keeps to the deadline
-// of ctx, and sees that ctx was cancelled when the server has answered: the units are spent by then.
+// A caller that waits for the flight of another leaves when ctx ends. A caller that makes the call keeps to the
+// deadline of ctx, and sees that ctx was cancelled when the server has answered: the units are spent by then.
 //
 // On a Cluster different keys lie in different slots. Charges of one key are decided in one step. Those of several are
 // judged first and spent then, key after key; where another caller takes the last unit in between, what was spent is
@@ -87,7 +87,9 @@ func (s *Store) Reset(ctx context.Context, charges []limiter.Charge) error {
 func (s *Store) Healthy() bool { return s.servers.healthy() }
 
 // take decides charges in one call, or where that cannot be, key by key. raced is that of takePerKey.
-func (s *Store) take(ctx context.Context, charges []limiter.Charge, start time.Duration) (taken, raced bool, err error) {
+func (s *Store) take(
+	ctx context.Context, charges []limiter.Charge, start time.Duration,
+) (taken, raced bool, err error) {
 	several := !oneKey(charges)
 	if several && s.servers.sender.perKey.Load() {
 		return s.takePerKey(ctx, charges, start)

@@ -14,7 +14,7 @@ import (
 	"github.com/httplimit/httplimit/limiter/redisstore"
 )
 
-// Callers who share a flight share its read, and those of one counter its write.
+// Callers that share a flight share its read, and those of one counter its write.
 func TestCommandsOfManyDecisions(t *testing.T) {
 	t.Parallel()
 	client := connect(t, startRedis(t))
@@ -75,7 +75,8 @@ func TestCommandsOfAMixedFlight(t *testing.T) {
 	}
 	got := commands(t, client)
 	// general.lua reads the keys one by one: a, and the two of b, and c, which no cost of 6 fits.
-	if want := map[string]int{"evalsha": 2, "time": 2, "mget": 1, "get": 4, "incrby": 3, "set": 2}; !maps.Equal(got, want) {
+	want := map[string]int{"evalsha": 2, "time": 2, "mget": 1, "get": 4, "incrby": 3, "set": 2}
+	if !maps.Equal(got, want) {
 		t.Errorf("commands: got %v, want %v", got, want)
 	}
 }
@@ -106,7 +107,8 @@ func TestFlightDecidesInOrder(t *testing.T) {
 				for _, n := range order {
 					wantTaken, wantFault := alone.Take(t.Context(), singly[n])
 					if taken[n] != wantTaken || (faults[n] != nil) != (wantFault != nil) {
-						t.Fatalf("flight %d, batch %d: got %v and error %v, alone %v and %v", flight, n, taken[n], faults[n], wantTaken, wantFault)
+						t.Fatalf("flight %d, batch %d: got %v and error %v, alone %v and %v",
+							flight, n, taken[n], faults[n], wantTaken, wantFault)
 					}
 					for i, c := range asked[n] {
 						if want := singly[n][i]; wantFault == nil && (c.Allowed != want.Allowed || c.Remaining != want.Remaining) {
@@ -123,7 +125,9 @@ func TestFlightDecidesInOrder(t *testing.T) {
 // throw makes a batch of which there are few kinds, so that many meet on one counter: mostly the usual one.
 func throw(dice *rand.Rand, scope string) []limiter.Charge {
 	const long = 300 * 24 * time.Hour
-	limits := []limiter.Limit{limiter.Per(7, long), limiter.Per(40, long), per(limiter.FixedWindow, 9, long), limiter.Per(1<<25, long)}
+	limits := []limiter.Limit{
+		limiter.Per(7, long), limiter.Per(40, long), per(limiter.FixedWindow, 9, long), limiter.Per(1<<25, long),
+	}
 	costs := []int64{1, 1, 1, 1, 2, 3, 0, -1, 1 << 24}
 	batch := make([]limiter.Charge, 1+max(0, dice.IntN(8)-6))
 	for i := range batch {

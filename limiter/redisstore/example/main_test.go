@@ -12,7 +12,7 @@ import (
 
 func TestInstancesShareOneLimit(t *testing.T) {
 	server := miniredis.RunT(t)
-	server.SetTime(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)) // no window turns in between
+	server.SetTime(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)) // no window boundary in between
 	var instances []http.Handler
 	for _, name := range []string{"first", "second"} {
 		client := redis.NewClient(&redis.Options{Addr: server.Addr(), ContextTimeoutEnabled: true})
