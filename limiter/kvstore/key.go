@@ -3,8 +3,8 @@ package kvstore
 import (
 	"strconv"
 
-	"github.com/httplimit/httplimit/internal/keyenc"
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/storekit"
 )
 
 // A key is scope|key|algorithm and window in milliseconds|number of the window, at most 180 bytes: short enough for
@@ -40,7 +40,7 @@ func windowKey(base string, number int64) string {
 // read it, and an empty one stays empty.
 func appendName(b []byte, name string, max int) []byte {
 	if name != "" {
-		b = keyenc.AppendSafeHex(b, name, max, hashMark, separator)
+		b = storekit.AppendName(b, name, max, hashMark, separator)
 	}
 	return append(b, separator...)
 }

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/httplimit/httplimit/internal/keyenc"
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/storekit"
 )
 
 const (
@@ -24,9 +24,9 @@ func keyOf(prefix string, c *limiter.Charge) string {
 	name := make([]byte, 0, 128)
 	name = append(name, prefix...)
 	name = append(name, '{')
-	name = keyenc.AppendSafe(name, c.Key, maxReadable, hashMark, braces)
+	name = storekit.AppendName(name, c.Key, maxReadable, hashMark, braces)
 	name = append(name, '}', ':')
-	name = keyenc.AppendSafe(name, c.Scope, maxReadable, hashMark, braces)
+	name = storekit.AppendName(name, c.Scope, maxReadable, hashMark, braces)
 	name = append(name, ':', letter(c.Limit.Algorithm), ':')
 	return string(appendWindow(name, c.Limit.Window.Milliseconds()))
 }

@@ -5,7 +5,8 @@
 //   - a [Breaker] stops asking a server that is down, and finds out by itself when it is back;
 //   - [Calls] bounds how long a caller waits for a client library that has no deadlines of its own, and how many calls
 //     pile up behind a server that stalls;
-//   - a [Clock] never goes back.
+//   - a [Clock] never goes back;
+//   - [AppendName] makes a readable or hashed part of a counter's name.
 //
 // Each is useful without the others. The package example puts them together in the order in which a decision passes
 // them: deny cache, breaker, call, and then both learn what came of it.
