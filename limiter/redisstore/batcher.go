@@ -103,13 +103,13 @@ func (b *batcher) probe(own *batch) (*flight, error) {
 // free reports whether a flight may start now: always the first; the second when enough callers want one; others when
 // the latest is late.
 func (b *batcher) free(now time.Duration) bool {
-	switch len(b.flights) {
-	case 0:
+	switch n := len(b.flights); {
+	case n == 0:
 		return true
-	case 1:
-		return len(b.waiting)+1 >= enough || b.late() <= now
-	case maxFlights:
+	case n >= maxFlights: // probes come on top
 		return false
+	case n == 1 && len(b.waiting)+1 >= enough:
+		return true
 	}
 	return b.late() <= now
 }
