@@ -84,7 +84,7 @@ func (b blip) run(t *testing.T, r *rig) {
 	}
 	replies := l.end()
 
-	checkReplies(t, replies)
+	s.checkReplies(t, replies)
 	undecided := s.checkWell(t, replies, func(start, end time.Time) bool {
 		return end.Before(fault) || start.After(well)
 	})

@@ -50,9 +50,9 @@ func TestClusterMasterAway(t *testing.T) {
 			}
 			for n := 0; n < 100 || store.Healthy(); n++ {
 				got := s.ask(closed, names[away])
-				if got.fault != "" || got.status != http.StatusServiceUnavailable || got.end.Sub(got.start) > longest {
+				if got.fault != "" || got.status != http.StatusServiceUnavailable || got.end.Sub(got.start) > s.longest() {
 					t.Errorf("a client of the master that is away: got %d %s after %v, want 503 within %v", got.status, got.fault,
-						got.end.Sub(got.start), longest)
+						got.end.Sub(got.start), s.longest())
 				}
 				if time.Since(down) > patience {
 					t.Fatalf("the master's breaker did not open")
@@ -106,10 +106,11 @@ func (s *service) undisturbed(t *testing.T, name string, stop <-chan struct{}) {
 	for {
 		select {
 		case <-stop:
-			checkReplies(t, replies)
+			s.checkReplies(t, replies)
 			s.checkWell(t, replies, func(start, end time.Time) bool { return true })
 			return
 		case <-time.After(pause):
+			s.probe()
 		}
 		replies = append(replies, s.ask(closed, name))
 		if got := s.ask(local, name); got.status == http.StatusOK && got.end.Sub(got.start) < timeout {

@@ -11,9 +11,6 @@ const (
 	// timeout is how long a decision may take.
 	timeout = 500 * time.Millisecond
 
-	// longest is what a request may take in all, on a machine that is busy with other tests.
-	longest = 5 * timeout
-
 	// patience is how long the tests wait for what has to come. It only counts when something is wrong.
 	patience = 30 * time.Second
 )

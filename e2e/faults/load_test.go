@@ -29,6 +29,16 @@ func (s *service) load(t *testing.T) *load {
 	stop := make(chan struct{})
 	l := &load{stop: sync.OnceFunc(func() { close(stop) })}
 	t.Cleanup(func() { l.end() })
+	l.done.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(pause):
+				s.probe()
+			}
+		}
+	})
 	for worker := range workers {
 		l.done.Go(func() {
 			for n := worker; ; n++ {

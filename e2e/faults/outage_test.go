@@ -33,13 +33,13 @@ func (o outage) run(t *testing.T, r *rig) {
 	at := o.phases(t, r, s, l)
 	replies := l.end()
 
-	checkReplies(t, replies)
+	s.checkReplies(t, replies)
 	checkAway(t, replies, at)
 	undecided := s.checkWell(t, replies, func(start, end time.Time) bool {
 		return end.Before(at.fault) || start.After(at.well)
 	})
 	o.checkAdmitted(t, s, undecided)
-	checkWaits(t, s, at)
+	s.checkWaits(t, at)
 	checkLog(t, s, replies, at)
 	s.checkRest(t, r, rest)
 }
@@ -76,15 +76,16 @@ func (o outage) phases(t *testing.T, r *rig, s *service, l *load) (at marks) {
 	return at
 }
 
-// checkReplies checks what holds for every answer, whatever the store is doing.
-func checkReplies(t *testing.T, replies []reply) {
+// checkReplies checks what holds for every answer, in every state of the store.
+func (s *service) checkReplies(t *testing.T, replies []reply) {
 	t.Helper()
+	most := s.longest()
 	for _, r := range replies {
 		if r.fault != "" {
 			t.Errorf("a client saw: %s", r.fault)
 		}
-		if took := r.end.Sub(r.start); took > longest {
-			t.Errorf("%s took %v, want at most %v", r.path, took, longest)
+		if took := r.end.Sub(r.start); took > most {
+			t.Errorf("%s took %v, want at most %v", r.path, took, most)
 		}
 	}
 }
@@ -121,20 +122,20 @@ func (s *service) checkWell(t *testing.T, replies []reply, well func(start, end 
 		switch took := r.end.Sub(r.start); {
 		case took >= timeout:
 			late++
-		case !s.halted(r, well):
+		case !s.slowBefore(r, well):
 			t.Errorf("%s while all is well: got %d, fields %v after %v, want 200 and fields",
 				r.path, r.status, r.fields, took)
 		}
 	}
-	if most := max(2*workers, all/8); late > most {
+	if most := max(2*workers, all/8); late > most && s.halted() < timeout {
 		t.Errorf("%d of %d requests took longer than the time-out while all was well, want at most %d", late, all, most)
 	}
 	return undecided
 }
 
-// halted reports whether a decision took longer than the time-out while all was well, around the time of the reply: the
+// slowBefore reports whether a decision took longer than the time-out while all was well, around the time of the reply: the
 // breaker may be open then.
-func (s *service) halted(r reply, well func(start, end time.Time) bool) bool {
+func (s *service) slowBefore(r reply, well func(start, end time.Time) bool) bool {
 	const breaker = 4 * timeout // longer than its longest pause and a probe
 	for _, d := range s.seen.slow(r.start.Add(-breaker), r.end.Add(timeout)) {
 		if well(d.at.Add(-d.d), d.at) {
@@ -162,11 +163,12 @@ func (o outage) checkAdmitted(t *testing.T, s *service, undecided int) {
 }
 
 // checkWaits checks that no request waits for a server that is known to be down.
-func checkWaits(t *testing.T, s *service, at marks) {
+func (s *service) checkWaits(t *testing.T, at marks) {
 	t.Helper()
+	most := s.longest()
 	for _, d := range s.seen.between(time.Time{}, time.Now()) {
-		if d > longest {
-			t.Errorf("the store took %v, want at most %v", d, longest)
+		if d > most {
+			t.Errorf("the store took %v, want at most %v", d, most)
 		}
 	}
 	waits := s.seen.between(at.tripped, at.heal)

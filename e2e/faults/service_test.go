@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +32,7 @@ type service struct {
 	client *http.Client
 	seen   *results
 	log    *logger
+	halt   atomic.Int64 // the longest time, in nanoseconds, of a request that needs no store
 }
 
 func startService(t *testing.T, store limiter.Store) *service {
@@ -105,6 +107,21 @@ func (s *service) ask(path, client string) reply {
 	}
 	return r
 }
+
+// probe sends a request that needs no store: if that takes long, the machine has halted.
+func (s *service) probe() {
+	r := s.ask("none", "none")
+	took := int64(r.end.Sub(r.start))
+	for longest := s.halt.Load(); took > longest && !s.halt.CompareAndSwap(longest, took); {
+		longest = s.halt.Load()
+	}
+}
+
+// longest returns how long a request may take in all: a few time-outs, and more if the machine has halted.
+func (s *service) longest() time.Duration { return 5*timeout + 4*s.halted() }
+
+// halted returns for how long the machine has halted at most.
+func (s *service) halted() time.Duration { return time.Duration(s.halt.Load()) }
 
 const problem = `{"type":"https://iana.org/assignments/http-problem-types#`
 
