@@ -11,7 +11,8 @@ import (
 )
 
 // Outcome is the decision on one request, before anything was written: for adapters to other frameworks. They set its
-// Fields, then answer a refused request or call the handler, and in both cases call Settle. It is used by one goroutine.
+// Fields, then answer a refused request or call the handler, and in both cases call Settle. It is used by one
+// goroutine.
 type Outcome struct {
 	decision decision
 	exposure *exposure // what outlives the Outcome; nil without Config.Expose
@@ -31,7 +32,8 @@ var outcomes = sync.Pool{New: func() any { return new(Outcome) }}
 
 // Check decides on a request and writes nothing. It never returns nil.
 //
-// The Outcome stays the caller's until [Outcome.Release]: to settle it twice, or to use it late, touches no other request.
+// The Outcome stays the caller's until [Outcome.Release]: to settle it twice, or to use it late, touches no other
+// request.
 func (m *Middleware) Check(r Request) *Outcome {
 	o := outcomes.Get().(*Outcome)
 	o.foreign.Request = r
@@ -41,8 +43,8 @@ func (m *Middleware) Check(r Request) *Outcome {
 }
 
 // CheckHTTP is Check for frameworks that stand on net/http: r is the request and route the pattern that they matched it
-// with. A KeyFunc, When, Cost or LimitFunc is called with a copy of r whose context has value under key; it is made only
-// for those. value must not be nil.
+// with. A KeyFunc, When, Cost or LimitFunc is called with a copy of r whose context has value under key; it is made
+// only for those. value must not be nil.
 func (m *Middleware) CheckHTTP(r *http.Request, route string, key, value any) *Outcome {
 	o := outcomes.Get().(*Outcome)
 	o.own.r, o.own.value, o.own.key, o.own.route = r, value, key, route
@@ -124,9 +126,9 @@ func (o *Outcome) Context() context.Context {
 	return context.WithValue(o.decision.ctx, exposureKey{}, o.exposure)
 }
 
-// Release hands the memory of the Outcome to another request, which saves some allocations. Nothing of the Outcome may be
-// used afterwards, and it must not be settled. It is for adapters that can rule that out; all others leave the Outcome
-// to the garbage collector. What is not settled before is not refunded.
+// Release hands the memory of the Outcome to another request, which saves some allocations. Nothing of the Outcome may
+// be used afterwards, and it must not be settled. It is for adapters that can rule that out; all others leave the
+// Outcome to the garbage collector. What is not settled before is not refunded.
 func (o *Outcome) Release() {
 	o.clear()
 	o.settled = false

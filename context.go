@@ -48,8 +48,8 @@ func newExposure(d *decision) *exposure {
 	return e
 }
 
-// Verdicts returns what the rules said of the request with this context: those of every Middleware with Config.Expose that
-// it passed, outermost first. What was added with [Spend] is in it. Nil where there is none.
+// Verdicts returns what the rules said of the request with this context: those of every Middleware with Config.Expose
+// that it passed, outermost first. What was added with [Spend] is in it. Nil where there is none.
 func Verdicts(ctx context.Context) []Verdict {
 	e, _ := ctx.Value(exposureKey{}).(*exposure)
 	return e.verdicts()

@@ -145,8 +145,8 @@ func serveProblem(w http.ResponseWriter, r *http.Request, status int, contentTyp
 // would set it: for adapters whose framework writes the answer.
 func (o *Outcome) CloseUnread(h http.Header, r *http.Request) { closeUnread(h, r) }
 
-// closeUnread has the server close the connection after a refusal, if it would otherwise read much of the request's body
-// before it sends the answer, at the client's pace: net/http reads up to 256 KiB.
+// closeUnread has the server close the connection after a refusal, if it would otherwise read much of the request's
+// body before it sends the answer, at the client's pace: net/http reads up to 256 KiB.
 func closeUnread(h http.Header, r *http.Request) {
 	const little = 64 << 10
 	if r.ProtoMajor == 1 && (r.ContentLength < 0 || r.ContentLength > little) {

@@ -37,15 +37,15 @@
 //
 // # In handlers, and for operators
 //
-// [Verdicts] and [Spend] are for handlers that show a quota or learn a cost late. [Middleware.Allow] limits by what only
-// a handler knows, such as the login name in a body; [Middleware.Peek] and [Middleware.Reset] are for the operator who
-// is asked to unblock somebody. An [Observer] is told of every decision.
+// [Verdicts] and [Spend] are for handlers that show a quota or learn a cost late. [Middleware.Allow] limits by what
+// only a handler knows, such as the login name in a body; [Middleware.Peek] and [Middleware.Reset] are for the operator
+// who is asked to unblock somebody. An [Observer] is told of every decision.
 //
 // # Frameworks, and how to adapt another one
 //
-// chi and every router that takes net/http middleware use [Middleware.Handler]. Gin, Echo and Fiber have adapters of their
-// own below adapters/. The rest of this package is for authors of adapters: a [Request] goes into [Middleware.Check] or
-// [Middleware.CheckHTTP], which decide and write nothing, and the [Outcome] says what to write.
+// chi and every router that takes net/http middleware use [Middleware.Handler]. Gin, Echo and Fiber have adapters of
+// their own below adapters/. The rest of this package is for authors of adapters: a [Request] goes into
+// [Middleware.Check] or [Middleware.CheckHTTP], which decide and write nothing, and the [Outcome] says what to write.
 //
 // [limiter.Limit]: https://pkg.go.dev/github.com/httplimit/httplimit/limiter#Limit
 package httplimit

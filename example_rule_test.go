@@ -74,8 +74,8 @@ func ExampleRule_cost() {
 	// GET /healthz 200
 }
 
-// Only wrong passwords count. The rule is Private, since the user name is a mere claim: nobody learns from the fields how
-// often somebody else has failed.
+// Only wrong passwords count. The rule is Private, since the user name is a mere claim: nobody learns from the fields
+// how often somebody else has failed.
 func ExampleRule_countStatus() {
 	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{{
 		Name:        "login",

@@ -88,8 +88,8 @@ func (o *Outcome) buildFields() {
 	}
 }
 
-// listStandings lists where the client stands with each rule that it may know of. usual reports whether all rules apply,
-// with their own limits.
+// listStandings lists where the client stands with each rule that it may know of. usual reports whether all rules
+// apply, with their own limits.
 func (o *Outcome) listStandings() (usual bool) {
 	d := &o.decision
 	usual = len(d.rules) == len(d.s.rules)

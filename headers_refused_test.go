@@ -77,8 +77,8 @@ func TestWaitsAreToldInAllStylesAlike(t *testing.T) {
 	}
 }
 
-// TestOlderStylesTellOfTheLongestWait: of the violated rules that with the longest wait is told, neither the first nor the
-// last of them, nor the one with the least left, nor one that was not violated.
+// TestOlderStylesTellOfTheLongestWait: of the violated rules that with the longest wait is told, neither the first nor
+// the last of them, nor the one with the least left, nor one that was not violated.
 func TestOlderStylesTellOfTheLongestWait(t *testing.T) {
 	decisions := map[string]limiter.Decision{
 		"/empty":   {Remaining: 0, RetryAfter: 20 * time.Second, ResetAfter: 80 * time.Second},

@@ -30,7 +30,7 @@ const (
 	ResultAllowed       Result = iota // by this rule; another one may have refused the request
 	ResultRefused                     // 429
 	ResultShadowRefused               // would have been refused if the rule were not Shadow
-	ResultOpen                        // passed undecided by this rule while the store was away; another one may have answered 503
+	ResultOpen                        // passed undecided, the store was away; another rule may have answered 503
 	ResultClosed                      // 503: the store was away, the policy is FailClosed
 )
 

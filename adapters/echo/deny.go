@@ -21,8 +21,8 @@ func deny(c echo.Context, o *httplimit.Outcome, onDeny func(echo.Context, httpli
 	return problemError(c, d)
 }
 
-// refusal is an error with two faces. An HTTPErrorHandler of the app sees the outer one, and no Content-Type that it did
-// not choose. Echo's own takes the error in Internal instead where that is an HTTPError, and marshals it.
+// refusal is an error with two faces. An HTTPErrorHandler of the app sees the outer one, and no Content-Type that it
+// did not choose. Echo's own takes the error in Internal instead where that is an HTTPError, and marshals it.
 type refusal struct {
 	outer, inner echo.HTTPError
 	problem      problem

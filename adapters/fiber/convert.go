@@ -9,9 +9,10 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// From returns the Fiber context of a request that a KeyFunc, LimitFunc, Cost or When was called with, and whether there
-// is one: not where the same Middleware serves another framework. The context must not be kept, nor must its strings
-// without a copy, but a KeyFunc may return them. What r holds may be kept. The Body of r is empty: c.Body() has it.
+// From returns the Fiber context of a request that a KeyFunc, LimitFunc, Cost or When was called with, and whether
+// there is one: not where the same Middleware serves another framework. The context must not be kept, nor must its
+// strings without a copy, but a KeyFunc may return them. What r holds may be kept. The Body of r is empty: c.Body() has
+// it.
 func From(r *http.Request) (*fiber.Ctx, bool) {
 	c, ok := r.Context().Value(contextKey{}).(*fiber.Ctx)
 	return c, ok

@@ -9,14 +9,14 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// plain reports whether fasthttp's header can be asked for a field by its name. It cannot where fields keep the spelling
-// that they came in, which a client can choose to differ from its proxy's, nor where there may be trailers.
+// plain reports whether fasthttp's header can be asked for a field by its name. It cannot where fields keep the
+// spelling that they came in, which a client can choose to differ from its proxy's, nor where there may be trailers.
 func plain(header *fasthttp.RequestHeader, spelled bool) bool {
 	return !spelled && !mayHaveTrailers(header)
 }
 
-// mayHaveTrailers reports whether the body may have been chunked. fasthttp's length is then -1, or 0 if it was empty, as
-// it is for every GET; and of an empty body the field that told so is left in the raw head only.
+// mayHaveTrailers reports whether the body may have been chunked. fasthttp's length is then -1, or 0 if it was empty,
+// as it is for every GET; and of an empty body the field that said so is left in the raw head only.
 func mayHaveTrailers(header *fasthttp.RequestHeader) bool {
 	length := header.ContentLength()
 	return length == -1 || length == 0 && hasLine(header.RawHeaders(), fiber.HeaderTransferEncoding)

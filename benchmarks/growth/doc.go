@@ -1,2 +1,3 @@
-// Package growth measures how the cost of a decision grows with keys, rules, threads and limits. It has no rivals in it.
+// Package growth measures how the cost of a decision grows with keys, rules, threads and limits. It has no rivals in
+// it.
 package growth

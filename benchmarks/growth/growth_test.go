@@ -105,14 +105,19 @@ func BenchmarkGrowthRules(b *testing.B) {
 			cfg := httplimit.Config{}
 			for i := range rules {
 				cfg.Rules = append(cfg.Rules, httplimit.Rule{
-					Name: fmt.Sprintf("rule%d", i), Key: httplimit.ClientIP(), Limit: limiter.Per(plenty, time.Duration(i+1)*time.Hour),
+					Name: fmt.Sprintf(
+						"rule%d",
+						i,
+					), Key: httplimit.ClientIP(), Limit: limiter.Per(plenty, time.Duration(i+1)*time.Hour),
 				})
 			}
 			m, err := httplimit.New(cfg)
 			if err != nil {
 				b.Fatal(err)
 			}
-			h := m.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+			h := m.Handler(
+				http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }),
+			)
 			requests := make([]*http.Request, 1024)
 			for i := range requests {
 				requests[i] = httptest.NewRequest(http.MethodGet, "/", nil)

@@ -14,8 +14,8 @@ import (
 // mostEntries bounds how long it takes to fill a log: an entry is what was taken in one millisecond.
 const mostEntries = 5000
 
-// BenchmarkGrowthLog decides by an exact log: full, of up to mostEntries entries, and refusing, for one unit and for half of the
-// limit; and in use, where units come and go.
+// BenchmarkGrowthLog decides by an exact log: full, of up to mostEntries entries, and refusing, for one unit and for
+// half of the limit; and in use, where units come and go.
 func BenchmarkGrowthLog(b *testing.B) {
 	for limit := int64(1); limit <= 100_000; limit *= 10 {
 		full := sync.OnceValue(func() *memstore.Store { return fillLog(b, limit) })

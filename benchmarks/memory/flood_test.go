@@ -30,9 +30,12 @@ const (
 func BenchmarkFlood(b *testing.B) {
 	keys := workload.Addresses(floodKeys)
 	subjects := memory.Subjects()
-	bounded := memory.Subject{Name: "httplimit-bounded", Open: func(limit int64, window time.Duration, keys int) (func() memory.Take, error) {
-		return subjects[1].Open(limit, window, keys/16)
-	}}
+	bounded := memory.Subject{
+		Name: "httplimit-bounded",
+		Open: func(limit int64, window time.Duration, keys int) (func() memory.Take, error) {
+			return subjects[1].Open(limit, window, keys/16)
+		},
+	}
 	// A flood that nobody measures: else the first limiter would pay for the heap's first pages, and the others not.
 	flood{b, subjects[1], keys}.pace()
 	for _, s := range append(subjects, bounded) {

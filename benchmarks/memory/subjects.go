@@ -16,7 +16,7 @@ type Subject struct {
 	Open func(limit int64, window time.Duration, keys int) (session func() Take, err error)
 }
 
-// Take spends one request of key and tells whether that was allowed.
+// Take spends one request of key and reports whether that was allowed.
 type Take func(key string) (allowed bool, err error)
 
 // Subjects returns all limiters. The first one allows everything: it shows what it costs to measure.

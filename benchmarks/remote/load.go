@@ -46,10 +46,18 @@ type sample struct {
 // String is what go test -bench prints behind the name.
 func (s *sample) String() string {
 	each := func(d time.Duration) float64 { return float64(d) / float64(s.decisions) }
-	line := fmt.Sprintf("%d\t%.0f ns/op\t%.0f decisions/s\t%d p50-ns\t%d p99-ns\t%d max-ns\t%.0f server-ns/op\t%.0f client-ns/op\t%.0f cpu-ns/op",
-		s.decisions, each(s.took), float64(s.decisions)/s.took.Seconds(),
-		s.latencies.quantile(0.5), s.latencies.quantile(0.99), s.latencies.quantile(1),
-		each(s.server), each(s.client), each(s.server+s.client))
+	line := fmt.Sprintf(
+		"%d\t%.0f ns/op\t%.0f decisions/s\t%d p50-ns\t%d p99-ns\t%d max-ns\t%.0f server-ns/op\t%.0f client-ns/op\t%.0f cpu-ns/op",
+		s.decisions,
+		each(s.took),
+		float64(s.decisions)/s.took.Seconds(),
+		s.latencies.quantile(0.5),
+		s.latencies.quantile(0.99),
+		s.latencies.quantile(1),
+		each(s.server),
+		each(s.client),
+		each(s.server+s.client),
+	)
 	if s.commands > 0 {
 		line += fmt.Sprintf("\t%.3f commands/op", float64(s.commands)/float64(s.decisions))
 	}

@@ -1,8 +1,8 @@
 // Command remote measures limiters that count in Redis or memcached. It starts servers of its own on free ports of
 // this machine and stops them again. It prints lines as go test -bench does, for benchstat and for the command ratios.
 //
-// Servers and callers share the machine's processors, so decisions a second tell the CPU time of both. Rounds follow each
-// other, and in each the limiters do under one load, so that what is compared is measured within a minute or so.
+// Servers and callers share the machine's processors, so decisions a second tell the CPU time of both. Rounds follow
+// each other, and in each the limiters do under one load, so that what is compared is measured within a minute or so.
 package main
 
 import (
@@ -39,7 +39,11 @@ func run() error {
 	if o.only, err = regexp.Compile(*only); err != nil {
 		return err
 	}
-	fmt.Printf("goos: %s\ngoarch: %s\npkg: github.com/httplimit/httplimit/benchmarks/remote\n", runtime.GOOS, runtime.GOARCH)
+	fmt.Printf(
+		"goos: %s\ngoarch: %s\npkg: github.com/httplimit/httplimit/benchmarks/remote\n",
+		runtime.GOOS,
+		runtime.GOARCH,
+	)
 
 	// What fails is reported at the end, so that one wrong answer does not cost all that is measured after it.
 	var faults []error

@@ -20,8 +20,8 @@ func memcachedSubjects() []subject {
 	}
 }
 
-// answerTime is for one command; a decision has four times that. It is short, as a store reads the previous window again
-// and again until that has passed since it ended.
+// answerTime is for one command; a decision has four times that. It is short, as a store reads the previous window
+// again and again until that has passed since it ended.
 const answerTime = time.Second / 4
 
 func newMemcache(addr string) *memcache.Client {
@@ -44,7 +44,12 @@ func httplimitMemcachedDirect(addr string, limit int64, window time.Duration) (*
 	return httplimitMemcachedStore(addr, limit, window, memcachestore.Config{Direct: true})
 }
 
-func httplimitMemcachedStore(addr string, limit int64, window time.Duration, cfg memcachestore.Config) (*opened, error) {
+func httplimitMemcachedStore(
+	addr string,
+	limit int64,
+	window time.Duration,
+	cfg memcachestore.Config,
+) (*opened, error) {
 	client := newMemcache(addr)
 	cfg.Timeout = 4 * answerTime
 	store, err := memcachestore.New(client, cfg)

@@ -32,7 +32,7 @@ type opened struct {
 	close   func()
 }
 
-// take spends one request of key and tells whether that was allowed.
+// take spends one request of key and reports whether that was allowed.
 type take func(ctx context.Context, key string) (allowed bool, err error)
 
 // none shows what it costs to measure.

@@ -1,5 +1,5 @@
-// Package workload has the load that all benchmarks share: the keys of many clients and the order in which they come. Both
-// are the same in every run.
+// Package workload has the load that all benchmarks share: the keys of many clients and the order in which they come.
+// Both are the same in every run.
 package workload
 
 import (

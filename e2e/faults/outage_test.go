@@ -105,8 +105,8 @@ func checkAway(t *testing.T, replies []reply, at marks) {
 }
 
 // checkWell checks that the store has decided all requests that were sent while it could, and returns how many it has
-// not. A machine that halts for longer than the time-out is an outage, too: the breaker opens, and policies decide for a
-// while.
+// not. A machine that halts for longer than the time-out is an outage, too: the breaker opens, and policies decide for
+// a while.
 func (s *service) checkWell(t *testing.T, replies []reply, well func(start, end time.Time) bool) (undecided int) {
 	t.Helper()
 	all, late := 0, 0
@@ -133,8 +133,8 @@ func (s *service) checkWell(t *testing.T, replies []reply, well func(start, end 
 	return undecided
 }
 
-// slowBefore reports whether a decision took longer than the time-out while all was well, around the time of the reply: the
-// breaker may be open then.
+// slowBefore reports whether a decision took longer than the time-out while all was well, around the time of the reply:
+// the breaker may be open then.
 func (s *service) slowBefore(r reply, well func(start, end time.Time) bool) bool {
 	const breaker = 4 * timeout // longer than its longest pause and a probe
 	for _, d := range s.seen.slow(r.start.Add(-breaker), r.end.Add(timeout)) {

@@ -15,7 +15,8 @@ type exception struct {
 }
 
 // exceptions are all of them, but for two that no script shows: the body of an error that is not ours is worded by the
-// framework, and Fiber runs no handler, so refuses nothing, before it has read the body, unless it has StreamRequestBody.
+// framework, and Fiber runs no handler, so refuses nothing, before it has read the body, unless it has
+// StreamRequestBody.
 func exceptions() []exception {
 	return []exception{{
 		[]string{"Gin", "Echo", "Fiber"}, "route as a key", "/items/%7Bid%7D", "/items/:id",

@@ -17,8 +17,8 @@ import (
 
 const clients, requestsEach = 50, 10
 
-// Concurrent clients, each with keys of its own that are found in four ways, on connections that they share: each client
-// is counted for its own requests and for no others.
+// Concurrent clients, each with keys of its own that are found in four ways, on connections that they share: each
+// client is counted for its own requests and for no others.
 func TestParallelClientsAreNotMixedUp(t *testing.T) {
 	for _, f := range frameworks() {
 		t.Run(f.name, func(t *testing.T) {

@@ -36,9 +36,9 @@ type Policies struct {
 	Field string   // RateLimit-Policy if all visible policies apply with their usual limits, see [AppendPolicy]
 }
 
-// Standings adds the fields of style. list has the policies that the client may know of, in their order; usual says that
-// these are the ones in all.Field. With refused only the violated ones say where the client stands, so that no reset is
-// later than Retry-After. now is for XEpoch.
+// Standings adds the fields of style. list has the policies that the client may know of, in their order; usual says
+// that these are the ones in all.Field. With refused only the violated ones say where the client stands, so that no
+// reset is later than Retry-After. now is for XEpoch.
 func (b *Builder) Standings(style Style, all *Policies, list []Standing, usual, refused bool, now time.Time) {
 	if len(list) == 0 {
 		return

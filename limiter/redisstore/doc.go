@@ -5,8 +5,9 @@
 //
 // A caller that comes alone makes its own call. Callers that come while it is under way wait for its end and go
 // together in the next flight, led by the first of them: one script for up to 128 keys on a single server or with
-// Sentinel, a pipeline of scripts to each master of a Cluster. No goroutine does that, and a caller that is alone never waits. A
-// flight that takes longer than an eighth of Timeout holds up nobody: another starts, up to four to one server.
+// Sentinel, a pipeline of scripts to each master of a Cluster. No goroutine does that, and a caller that is alone never
+// waits. A flight that takes longer than an eighth of Timeout holds up nobody: another starts, up to four to one
+// server.
 //
 // There are two scripts: fast.lua for the common batch, one charge on a window, and general.lua for all others. A
 // flight of both kinds calls each once, in one pipeline.

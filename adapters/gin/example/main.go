@@ -67,7 +67,10 @@ func newEngine() (*gin.Engine, error) {
 	engine.GET("/health", func(c *gin.Context) { c.String(http.StatusOK, "ok\n") })
 
 	private := engine.Group("/", gin.BasicAuth(gin.Accounts{"alice": "secret", "bob": "secret"}), ginlimit.New(users))
-	private.GET("/orders", func(c *gin.Context) { c.String(http.StatusOK, "no orders yet, %s\n", c.GetString(gin.AuthUserKey)) })
+	private.GET(
+		"/orders",
+		func(c *gin.Context) { c.String(http.StatusOK, "no orders yet, %s\n", c.GetString(gin.AuthUserKey)) },
+	)
 	return engine, nil
 }
 
