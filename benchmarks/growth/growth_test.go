@@ -105,10 +105,8 @@ func BenchmarkGrowthRules(b *testing.B) {
 			cfg := httplimit.Config{}
 			for i := range rules {
 				cfg.Rules = append(cfg.Rules, httplimit.Rule{
-					Name: fmt.Sprintf(
-						"rule%d",
-						i,
-					), Key: httplimit.ClientIP(), Limit: limiter.Per(plenty, time.Duration(i+1)*time.Hour),
+					Name: fmt.Sprintf("rule%d", i), Key: httplimit.ClientIP(),
+					Limit: limiter.Per(plenty, time.Duration(i+1)*time.Hour),
 				})
 			}
 			m, err := httplimit.New(cfg)

@@ -47,7 +47,8 @@ type sample struct {
 func (s *sample) String() string {
 	each := func(d time.Duration) float64 { return float64(d) / float64(s.decisions) }
 	line := fmt.Sprintf(
-		"%d\t%.0f ns/op\t%.0f decisions/s\t%d p50-ns\t%d p99-ns\t%d max-ns\t%.0f server-ns/op\t%.0f client-ns/op\t%.0f cpu-ns/op",
+		"%d\t%.0f ns/op\t%.0f decisions/s\t%d p50-ns\t%d p99-ns\t%d max-ns\t"+
+			"%.0f server-ns/op\t%.0f client-ns/op\t%.0f cpu-ns/op",
 		s.decisions,
 		each(s.took),
 		float64(s.decisions)/s.took.Seconds(),
