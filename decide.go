@@ -2,6 +2,7 @@ package httplimit
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -17,16 +18,17 @@ type decision struct {
 	charges []limiter.Charge // one for each of rules
 
 	status     int           // 0: the request passes
-	retryAfter time.Duration // of a 503
+	retryAfter time.Duration // the longest wait of the violated rules, or that of a 503
 	err        error         // why nothing could be decided
 }
 
 // appliedRule is a rule that applies to the request.
 type appliedRule struct {
 	*rule
-	source Source
-	spent  bool          // the charge took units that can be refunded
-	full   limiter.Limit // with SourceLocal: the limit of which the charge has this process's share
+	limit    limiter.Limit // that the rule has for the request; the charge may have this process's share of it
+	source   Source
+	spent    bool // the charge took units that can be refunded
+	violated bool // the rule refused the request
 }
 
 // Decisions are reused, and their slices still hold what an earlier request left in them. Pointers are mostly the same
@@ -55,6 +57,7 @@ func (d *decision) collect(r Request) {
 		if d.rules[n].rule != rule {
 			d.rules[n].rule = rule
 		}
+		d.rules[n].limit = d.charges[n].Limit
 	}
 }
 
@@ -83,19 +86,44 @@ func (d *decision) take(observer Observer) {
 func (d *decision) accept(taken bool) {
 	for i := range d.rules {
 		r, c := &d.rules[i], &d.charges[i]
-		r.state.health.succeeded(d.m.logger, r.rule)
-		r.source, r.spent = SourceStore, taken && c.Allowed
+		if r.state.health.failing.Load() != nil {
+			r.state.health.succeeded(d.m.logger, r.rule)
+		}
+		r.source = SourceStore
 		if c.Cached {
 			r.source = SourceCache
 		}
+		d.judged(r, c, taken)
 		if !c.Allowed && c.Mode != limiter.Peek {
-			r.reportRefusal(c.RetryAfter, d.m.logger)
+			d.reportRefusal(r, c)
 		}
 	}
 	if !taken {
 		d.status = http.StatusTooManyRequests
 	}
 }
+
+// judged takes in what a store, taken or not, says of one charge. Of several violated rules the longest wait counts:
+// without other traffic a rule that allows the request goes on doing so.
+func (d *decision) judged(r *appliedRule, c *limiter.Charge, taken bool) {
+	r.spent = taken && c.Allowed
+	r.violated = !taken && !c.Allowed && c.Mode == limiter.Enforce
+	if r.violated {
+		d.retryAfter = max(d.retryAfter, c.RetryAfter)
+	}
+}
+
+// reportRefusal logs what operators should know of a refusal.
+func (d *decision) reportRefusal(r *appliedRule, c *limiter.Charge) {
+	if r.Shadow {
+		r.state.shadow.refuse(d.m.logger, r.Name)
+	}
+	if c.RetryAfter == limiter.Never {
+		d.m.logger.warnOnce(r.Name, "a request can never pass", errTooCostly)
+	}
+}
+
+var errTooCostly = errors.New("its Cost is above what the limit allows at once")
 
 // abandon ends a decision whose client has left: no rule refuses it, and what is spent stays spent.
 func (d *decision) abandon() {
@@ -110,24 +138,10 @@ func (d *decision) dropRules() {
 	d.rules, d.charges = d.rules[:0], d.charges[:0]
 }
 
-// limit returns the limit that rule i has for the request.
-func (d *decision) limit(i int) *limiter.Limit {
-	if d.rules[i].source == SourceLocal {
-		return &d.rules[i].full
-	}
-	return &d.charges[i].Limit
-}
-
-// violated reports whether rule i refused the request.
-func (d *decision) violated(i int) bool {
-	return d.status == http.StatusTooManyRequests && d.rules[i].source != SourceNone &&
-		d.charges[i].Mode == limiter.Enforce && !d.charges[i].Allowed
-}
-
 // verdict returns what rule i says.
 func (d *decision) verdict(i int) Verdict {
 	c := &d.charges[i]
-	return Verdict{Rule: d.rules[i].Name, Limit: *d.limit(i), Cost: c.Cost, Decision: c.Decision}
+	return Verdict{Rule: d.rules[i].Name, Limit: d.rules[i].limit, Cost: c.Cost, Decision: c.Decision}
 }
 
 // clear forgets the request and keeps the memory for another one.

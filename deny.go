@@ -52,30 +52,18 @@ func (d *decision) denial(rules []Verdict) Denial {
 	for i := range d.rules {
 		r := &d.rules[i]
 		closed := d.status == http.StatusServiceUnavailable && r.failsClosed()
-		if (closed || d.violated(i)) && !r.Private {
+		if (closed || r.violated) && !r.Private {
 			rules = append(rules, d.verdict(i))
 		}
 	}
-	return Denial{Status: d.status, RetryAfter: d.longestWait(), Rules: rules}
-}
-
-// longestWait returns the longest wait of the violated rules, or that of a 503. Without other traffic a rule that
-// allows the request goes on doing so.
-func (d *decision) longestWait() time.Duration {
-	longest := d.retryAfter
-	for i := range d.rules {
-		if d.violated(i) {
-			longest = max(longest, d.charges[i].RetryAfter)
-		}
-	}
-	return longest
+	return Denial{Status: d.status, RetryAfter: d.retryAfter, Rules: rules}
 }
 
 // deny answers a refused request of Handler.
 func (o *Outcome) deny(w http.ResponseWriter, r *http.Request) {
 	defer o.Release()
 	onDeny := o.decision.s.onDeny
-	if onDeny == nil || o.Abandoned() {
+	if onDeny == nil || o.decision.status == statusClientClosed {
 		o.ServeHTTP(w, r)
 		return
 	}
@@ -85,13 +73,14 @@ func (o *Outcome) deny(w http.ResponseWriter, r *http.Request) {
 // ServeHTTP answers a refused request as [Denial.ServeHTTP] does. A client that has left gets no answer, but one whose
 // request ran into a time-out of our own may still be there, and gets a 503 without a body.
 func (o *Outcome) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if o.Abandoned() {
+	status := o.decision.status
+	if status == statusClientClosed {
 		if errors.Is(o.decision.ctx.Err(), context.DeadlineExceeded) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 		return
 	}
-	serveProblem(w, r, o.Status(), o.fields.Value(problemType), o.Problem())
+	serveProblem(w, r, status, o.fields.Value(problemType), o.Problem())
 }
 
 // Problem returns the body of the default answer to a refused request, as [Denial.MarshalJSON] does. It is not to be
@@ -109,7 +98,7 @@ func (o *Outcome) Problem() []byte {
 // onlyViolated returns the rule that alone refused the request, nil if there is none or several.
 func (d *decision) onlyViolated() (only *rule) {
 	for i := range d.rules {
-		if !d.violated(i) {
+		if !d.rules[i].violated {
 			continue
 		}
 		if only != nil {

@@ -40,7 +40,7 @@ func (d *decision) fallBack(err error) {
 	for i := range d.rules {
 		r := &d.rules[i]
 		r.state.health.failed(d.m.logger, r.rule, err)
-		r.source = SourceNone
+		r.source, r.spent, r.violated = SourceNone, false, false
 		d.charges[i].Decision = limiter.Decision{Allowed: true}
 		switch {
 		case r.failsClosed():
@@ -81,9 +81,8 @@ func (d *decision) countLocally(which []int) {
 		return
 	}
 	for j, i := range which {
-		r := &d.rules[i]
-		r.source, r.full, r.spent = SourceLocal, d.charges[i].Limit, taken && batch[j].Allowed
-		d.charges[i] = batch[j]
+		d.charges[i], d.rules[i].source = batch[j], SourceLocal
+		d.judged(&d.rules[i], &d.charges[i], taken)
 	}
 	if !taken {
 		d.status = http.StatusTooManyRequests

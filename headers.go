@@ -83,7 +83,7 @@ func (o *Outcome) buildFields() {
 		o.fields.Standings(fields.Style(style), &d.s.policies, o.standing, usual, refused, now)
 	}
 	if refused || d.status == http.StatusServiceUnavailable {
-		o.fields.RetryAfter(d.longestWait())
+		o.fields.RetryAfter(d.retryAfter)
 		o.fields.NoStore()
 	}
 }
@@ -95,15 +95,15 @@ func (o *Outcome) listStandings() (usual bool) {
 	usual = len(d.rules) == len(d.s.rules)
 	o.standing = o.standing[:0]
 	for i := range d.rules {
-		r, c, limit := &d.rules[i], &d.charges[i], d.limit(i)
-		usual = usual && r.source != SourceNone && *limit == r.Limit
+		r, c := &d.rules[i], &d.charges[i]
+		usual = usual && r.source != SourceNone && r.limit == r.Limit
 		if !r.visible() || r.source == SourceNone {
 			continue
 		}
 		o.standing = append(o.standing, fields.Standing{
-			Policy: r.index, Quota: limit.Requests, Window: limit.Window,
-			Remaining:  min(c.Remaining, limit.Requests), // a burst can be larger than the quota
-			ResetAfter: c.ResetAfter, Violated: d.violated(i), RetryAfter: c.RetryAfter,
+			Policy: r.index, Quota: r.limit.Requests, Window: r.limit.Window,
+			Remaining:  min(c.Remaining, r.limit.Requests), // a burst can be larger than the quota
+			ResetAfter: c.ResetAfter, Violated: r.violated, RetryAfter: c.RetryAfter,
 		})
 	}
 	return usual

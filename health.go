@@ -63,6 +63,7 @@ func (h *health) failed(l *logger, r *rule, err error) {
 	}
 }
 
+// succeeded is for decisions after a failure.
 func (h *health) succeeded(l *logger, r *rule) {
 	before := h.failing.Load()
 	if before == nil || time.Since(before.last) < recoveryTime {

@@ -72,10 +72,12 @@ func (cfg clientIP) compile(c *keyCompiler, field string) keyNode {
 	for _, fault := range faults {
 		c.fault(field+"."+fault.Field, "%s", fault.Reason)
 	}
-	k := &addressKey{resolver: resolver, warnings: c.warnings}
-	k.ignored = &k.warnings.untrustedHeader
-	if len(faults) == 0 && resolver.TrustsProxies() {
-		k.ignored = &k.warnings.untrustedPeer
+	if len(faults) > 0 {
+		return nil
+	}
+	k := &addressKey{resolver: resolver, header: resolver.Header(), warnings: c.warnings}
+	if k.header == "" {
+		k.ignored = []string{"X-Forwarded-For", "Forwarded", cfg.Header}
 	}
 	return k
 }
@@ -83,15 +85,18 @@ func (cfg clientIP) compile(c *keyCompiler, field string) keyNode {
 // addressKey is the leaf of a ClientIP. What it finds is the bucket of the client's address: a text or a network.
 type addressKey struct {
 	resolver *clientip.Resolver
+	header   string // that resolver reads; "" for none
+	ignored  []string // headers that a proxy may have written, where none is read
 	warnings *addressWarnings
-	ignored  *sampledWarning // of headers that are not believed
 }
 
 func (k *addressKey) find(r Request) (text string, isKey bool, err error) {
-	// A shortcut for the commonest key: it saves more than 5 % of a request through the middleware.
-	if text, ok := k.resolver.PlainPeer(r.RemoteAddr()); ok {
-		k.checkIgnored(r)
-		return text, true, nil
+	if k.header == "" {
+		// A shortcut for the commonest key: it saves more than 5 % of a request through the middleware.
+		if text, ok := k.resolver.PlainPeer(r.RemoteAddr()); ok {
+			k.checkIgnored(r)
+			return text, true, nil
+		}
 	}
 	text, network, err := k.bucket(r)
 	if network.IsValid() {
@@ -124,25 +129,38 @@ func addBucket(b *keyenc.Builder, text string, network netip.Prefix, composed bo
 
 // bucket finds the bucket, and warns of what its origin says about the setup.
 func (k *addressKey) bucket(r Request) (text string, network netip.Prefix, err error) {
-	text, network, origin := k.resolver.Bucket(r.RemoteAddr(), r)
+	var lines []string
+	if k.header != "" {
+		lines = r.Values(k.header)
+	}
+	text, network, origin := k.resolver.Bucket(r.RemoteAddr(), lines)
 	if text == "" && !network.IsValid() {
 		err = ErrNoKey
 	}
 	switch {
 	case origin == clientip.Proxy:
 		k.warnings.endedAtProxy.raise()
-	case origin == clientip.Peer && err != nil:
-		k.warnings.peerWithoutAddress.raise()
-		k.checkIgnored(r)
 	case origin == clientip.Peer:
+		if err != nil {
+			k.warnings.peerWithoutAddress.raise()
+		}
+		if len(lines) > 0 {
+			k.warnings.untrustedPeer.raise()
+		}
 		k.checkIgnored(r)
 	}
 	return text, network, err
 }
 
-// checkIgnored warns of a header that is not believed, if this request is to be checked.
+// checkIgnored warns of a header that nobody reads, if this request is to be checked.
 func (k *addressKey) checkIgnored(r Request) {
-	if k.ignored.due() && k.resolver.Ignores(r) {
-		k.ignored.raise()
+	if k.header != "" || !k.warnings.untrustedHeader.due() {
+		return
+	}
+	for _, header := range k.ignored {
+		if header != "" && len(r.Values(header)) > 0 {
+			k.warnings.untrustedHeader.raise()
+			return
+		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 // most once. Safe for concurrent use.
 type addressWarnings struct {
 	untrustedHeader    sampledWarning
-	untrustedPeer      sampledWarning
+	untrustedPeer      warning
 	peerWithoutAddress warning
 	endedAtProxy       warning
 }
@@ -23,13 +23,13 @@ func newAddressWarnings(warn func(code, message string)) *addressWarnings {
 				"give ClientIP the proxy's networks",
 			warn: warn,
 		}},
-		untrustedPeer: sampledWarning{warning: warning{
+		untrustedPeer: warning{
 			code: "forwarded-header-from-untrusted-peer",
 			message: "a peer that a ClientIP key does not trust sent the header that it reads: if that is a proxy of yours, " +
 				"its network is missing from the trusted ones and all its clients share one bucket; " +
 				"if not, somebody passed your proxies by",
 			warn: warn,
-		}},
+		},
 		peerWithoutAddress: warning{
 			code: "peer-without-address",
 			message: "the peer of a request has no IP address, so a ClientIP key cannot tell its clients apart: " +

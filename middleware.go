@@ -85,8 +85,8 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 		o := outcomes.Get().(*Outcome)
 		o.own.r = r
 		o.check(m, &o.own, false)
-		o.SetFields(w.Header())
-		if o.Status() != 0 {
+		o.fields.SetIn(w.Header())
+		if o.decision.status != 0 {
 			o.deny(w, r)
 			return
 		}

@@ -150,18 +150,6 @@ func (r *rule) fillCharge(c *limiter.Charge, req Request, log *logger) (applies 
 	return true
 }
 
-// reportRefusal logs what operators should know of a refusal.
-func (r *rule) reportRefusal(retry time.Duration, log *logger) {
-	if r.Shadow {
-		r.state.shadow.refuse(log, r.Name)
-	}
-	if retry == limiter.Never {
-		log.warnOnce(r.Name, "a request can never pass", errTooCostly)
-	}
-}
-
-var errTooCostly = errors.New("its Cost is above what the limit allows at once")
-
 func (r *rule) limitFor(req Request, log *logger) (l limiter.Limit, applies bool) {
 	l, err := r.LimitFunc(req.HTTP())
 	if errors.Is(err, ErrSkip) {

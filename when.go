@@ -27,7 +27,7 @@ func NotFrom(client Key, networks ...netip.Prefix) func(*http.Request) bool {
 		return func(*http.Request) bool { return true }
 	}
 	return func(r *http.Request) bool {
-		at, _ := resolver.Client(r.RemoteAddr, r.Header)
+		at, _ := resolver.Client(r.RemoteAddr, r.Header.Values(resolver.Header()))
 		return !exempt.Contain(at)
 	}
 }

@@ -7,14 +7,10 @@
 package clientip
 
 import (
+	"fmt"
 	"net/netip"
 	"strings"
 )
-
-// Headers returns all lines of a header field, in order. [net/http.Header] is one.
-type Headers interface {
-	Values(name string) []string
-}
 
 // Resolver finds the addresses of clients as a [Config] says. Immutable and safe for concurrent use.
 type Resolver struct {
@@ -36,21 +32,29 @@ const (
 	Proxy                  // it is that of a trusted hop, which reported no usable address
 )
 
+// Header returns the name of the field whose lines the Resolver reads, in canonical form; "" if it reads none.
+func (r *Resolver) Header() string {
+	if !r.TrustsProxies() {
+		return ""
+	}
+	return r.header
+}
+
 // Client returns the address of the client whose request came from remoteAddr, which is written as in
-// http.Request.RemoteAddr. IPv4-mapped addresses are IPv4, and there is no zone. The address is invalid if there is
-// none: the peer has no IP address, and no trusted hop reported one.
-func (r *Resolver) Client(remoteAddr string, headers Headers) (netip.Addr, Origin) {
-	addr, _, origin := r.client(remoteAddr, headers)
+// http.Request.RemoteAddr. lines are all lines of [Resolver.Header], in order. IPv4-mapped addresses are IPv4, and there
+// is no zone. The address is invalid if there is none: the peer has no IP address, and no trusted hop reported one.
+func (r *Resolver) Client(remoteAddr string, lines []string) (netip.Addr, Origin) {
+	addr, _, origin := r.client(remoteAddr, lines)
 	return addr, origin
 }
 
 // client is Client with the text of the address as parseAddress returns it.
-func (r *Resolver) client(remoteAddr string, headers Headers) (addr netip.Addr, text string, origin Origin) {
+func (r *Resolver) client(remoteAddr string, lines []string) (addr netip.Addr, text string, origin Origin) {
 	peer, peerText := parsePeer(remoteAddr)
 	if !r.trustsPeer(peer) {
 		return peer, peerText, Peer
 	}
-	switch lines := headers.Values(r.header); {
+	switch {
 	case r.hops > 0:
 		addr, text = r.count(lines)
 	case r.header == xForwardedFor, r.header == forwarded:
@@ -67,15 +71,6 @@ func (r *Resolver) client(remoteAddr string, headers Headers) (addr netip.Addr, 
 // TrustsProxies reports whether there are peers whose header is believed.
 func (r *Resolver) TrustsProxies() bool {
 	return len(r.proxies) > 0 || r.hops > 0 || r.trustUnix
-}
-
-// Ignores reports whether a request whose [Origin] is Peer carries a header that a proxy may have
-// written: the one that is read or, where no proxy is trusted, one of the usual ones too.
-func (r *Resolver) Ignores(headers Headers) bool {
-	if !r.TrustsProxies() && (len(headers.Values(xForwardedFor)) > 0 || len(headers.Values(forwarded)) > 0) {
-		return true
-	}
-	return r.header != "" && len(headers.Values(r.header)) > 0
 }
 
 func (r *Resolver) trustsPeer(peer netip.Addr) bool {
@@ -112,6 +107,52 @@ func (r *Resolver) walk(lines []string, peer netip.Addr, peerText string) (netip
 
 func (r *Resolver) elements(lines []string) elements {
 	return elements{lines: lines, forwarded: r.header == forwarded}
+}
+
+// Bucket returns what the clients at and around the address of [Resolver.Client] share: one IPv4 address, as the text
+// that stands in the request, or else a network, which may be of one address. Without an address it is "" and invalid.
+func (r *Resolver) Bucket(remoteAddr string, lines []string) (text string, network netip.Prefix, origin Origin) {
+	addr, text, origin := r.client(remoteAddr, lines)
+	text, network = r.bucket(addr, text)
+	return text, network, origin
+}
+
+// PlainPeer is a shortcut for the commonest bucket: that of a peer with an IPv4 address, where no header is read. Where
+// ok is false, [Resolver.Bucket] has to decide.
+func (r *Resolver) PlainPeer(remoteAddr string) (text string, ok bool) {
+	if !r.peerOnly {
+		return "", false
+	}
+	return leadingIPv4(remoteAddr)
+}
+
+// ParseBucket returns the bucket that s names: an address stands for its bucket, and so does every network in it.
+func (r *Resolver) ParseBucket(s string) (text string, network netip.Prefix, err error) {
+	if addr, text := parseAddress(s); addr.IsValid() {
+		text, network = r.bucket(addr, text)
+		return text, network, nil
+	}
+	if network, err = netip.ParsePrefix(s); err == nil {
+		return "", network.Masked(), nil
+	}
+	return "", network, fmt.Errorf("%q is no address and no bucket of addresses, "+
+		"want such as 192.0.2.7 or 2001:db8:1:2::/64", s)
+}
+
+func (r *Resolver) bucket(addr netip.Addr, text string) (string, netip.Prefix) {
+	if addr.Is6() && r.nat64.Contain(addr) {
+		raw := addr.As16()
+		addr = netip.AddrFrom4([4]byte(raw[nat64Bits/8:]))
+	}
+	bits := r.ipv6Bits
+	if addr.Is4() {
+		bits = r.ipv4Bits
+		if text != "" && bits == 32 {
+			return text, netip.Prefix{}
+		}
+	}
+	network, _ := addr.Prefix(bits) // New has checked the bits; without an address the network is invalid
+	return "", network
 }
 
 // elements hands out the elements of a header from the right, over all its lines.

@@ -117,7 +117,7 @@ const noAddress = "no address"
 
 // bucketOf returns the text of the bucket of a request, as keys have it.
 func bucketOf(r *Resolver, remote string, headers http.Header) string {
-	text, network, _ := r.Bucket(remote, headers)
+	text, network, _ := r.Bucket(remote, headers.Values(r.Header()))
 	switch {
 	case text != "":
 		return text
