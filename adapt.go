@@ -54,16 +54,17 @@ func (m *Middleware) CheckHTTP(r *http.Request, route string, key, value any) *O
 
 // check decides on r. borrowed says that strings of r may lie in a buffer of the framework, which overwrites it later.
 func (o *Outcome) check(m *Middleware, r Request, borrowed bool) {
-	d := &o.decision
-	d.begin(r.Context(), m)
-	if d.s == nil || !d.s.countPreflight && preflight(r) {
+	d, s := &o.decision, m.settings.Load()
+	ctx, exempt := r.Context(), s == nil || !s.countPreflight && preflight(r)
+	d.begin(ctx, m, s)
+	if exempt {
 		return
 	}
 	d.collect(r)
 	if len(d.rules) == 0 {
 		return
 	}
-	d.take(d.s.observer)
+	d.take(s.observer)
 	if d.ctx.Err() != nil {
 		d.abandon() // also where the decision was faster: nobody waits for the handler
 		return
@@ -71,7 +72,7 @@ func (o *Outcome) check(m *Middleware, r Request, borrowed bool) {
 	if borrowed && d.status == 0 {
 		d.keepKeys()
 	}
-	if d.s.expose && d.status == 0 {
+	if s.expose && d.status == 0 {
 		o.exposure = newExposure(d)
 	}
 	o.buildFields()
@@ -126,6 +127,17 @@ func (o *Outcome) Context() context.Context {
 	return context.WithValue(o.decision.ctx, exposureKey{}, o.exposure)
 }
 
+// Counts reports whether Settle needs to know the status. Where it does not, the Outcome may be settled or released
+// before the handler is called.
+func (o *Outcome) Counts() bool {
+	for i := range o.decision.rules {
+		if r := &o.decision.rules[i]; r.CountStatus != nil && (r.spent || o.exposure != nil) {
+			return true
+		}
+	}
+	return false
+}
+
 // Release hands the memory of the Outcome to another request, which saves some allocations. Nothing of the Outcome may
 // be used afterwards, and it must not be settled. It is for adapters that can rule that out; all others leave the
 // Outcome to the garbage collector. What is not settled before is not refunded.
@@ -139,7 +151,10 @@ func (o *Outcome) Release() {
 func (o *Outcome) clear() {
 	o.decision.clear()
 	o.fields.Reset()
-	o.own.clear()
+	o.own.r = nil
+	if o.own.value != nil {
+		o.own = httpRequest{}
+	}
 	if o.exposure != nil {
 		o.exposure = nil
 	}

@@ -35,10 +35,10 @@ type appliedRule struct {
 // for the next request, so they are written only where they change: without that the write barriers of a running
 // garbage collection took a fifth of a request's time.
 
-// begin makes d ready for a decision by the configuration in force.
-func (d *decision) begin(ctx context.Context, m *Middleware) {
+// begin makes d ready for a decision of m by s.
+func (d *decision) begin(ctx context.Context, m *Middleware, s *settings) {
 	d.ctx = ctx
-	if s := m.settings.Load(); d.s != s || d.m != m {
+	if d.s != s || d.m != m {
 		d.m, d.s = m, s
 	}
 }

@@ -59,28 +59,31 @@ func (d *decision) denial(rules []Verdict) Denial {
 	return Denial{Status: d.status, RetryAfter: d.retryAfter, Rules: rules}
 }
 
-// deny answers a refused request of Handler.
+// deny answers a refused request of Handler, fields included.
 func (o *Outcome) deny(w http.ResponseWriter, r *http.Request) {
 	defer o.Release()
-	onDeny := o.decision.s.onDeny
-	if onDeny == nil || o.decision.status == statusClientClosed {
-		o.ServeHTTP(w, r)
+	contentType := o.fields.Value(problemType)
+	o.fields.SetIn(w.Header())
+	if onDeny := o.decision.s.onDeny; onDeny != nil && o.decision.status != statusClientClosed {
+		onDeny(w, r, o.decision.denial(nil))
 		return
 	}
-	onDeny(w, r, o.decision.denial(nil))
+	o.serve(w, r, contentType)
 }
 
 // ServeHTTP answers a refused request as [Denial.ServeHTTP] does. A client that has left gets no answer, but one whose
 // request ran into a time-out of our own may still be there, and gets a 503 without a body.
 func (o *Outcome) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	status := o.decision.status
-	if status == statusClientClosed {
-		if errors.Is(o.decision.ctx.Err(), context.DeadlineExceeded) {
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}
-		return
+	o.serve(w, r, o.fields.Value(problemType))
+}
+
+func (o *Outcome) serve(w http.ResponseWriter, r *http.Request, contentType []string) {
+	switch status := o.decision.status; {
+	case status != statusClientClosed:
+		serveProblem(w, r, status, contentType, o.Problem())
+	case errors.Is(o.decision.ctx.Err(), context.DeadlineExceeded):
+		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	serveProblem(w, r, status, o.fields.Value(problemType), o.Problem())
 }
 
 // Problem returns the body of the default answer to a refused request, as [Denial.MarshalJSON] does. It is not to be

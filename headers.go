@@ -83,8 +83,7 @@ func (o *Outcome) buildFields() {
 		o.fields.Standings(fields.Style(style), &d.s.policies, o.standing, usual, refused, now)
 	}
 	if refused || d.status == http.StatusServiceUnavailable {
-		o.fields.RetryAfter(d.retryAfter)
-		o.fields.NoStore()
+		o.fields.Refusal(d.retryAfter)
 	}
 }
 

@@ -85,7 +85,7 @@ func (cfg clientIP) compile(c *keyCompiler, field string) keyNode {
 // addressKey is the leaf of a ClientIP. What it finds is the bucket of the client's address: a text or a network.
 type addressKey struct {
 	resolver *clientip.Resolver
-	header   string // that resolver reads; "" for none
+	header   string   // that resolver reads; "" for none
 	ignored  []string // headers that a proxy may have written, where none is read
 	warnings *addressWarnings
 }

@@ -85,12 +85,12 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 		o := outcomes.Get().(*Outcome)
 		o.own.r = r
 		o.check(m, &o.own, false)
-		o.fields.SetIn(w.Header())
 		if o.decision.status != 0 {
 			o.deny(w, r)
 			return
 		}
-		if o.Exposes() {
+		o.fields.SetIn(w.Header())
+		if o.exposure != nil {
 			r = r.WithContext(o.Context())
 		}
 		if o.Counts() {

@@ -36,13 +36,6 @@ type httpRequest struct {
 	carrier *http.Request // of the value; nil until somebody asks
 }
 
-func (h *httpRequest) clear() {
-	h.r = nil
-	if h.value != nil {
-		*h = httpRequest{}
-	}
-}
-
 func (h *httpRequest) Context() context.Context { return h.r.Context() }
 func (h *httpRequest) Method() string           { return h.r.Method }
 func (h *httpRequest) RemoteAddr() string       { return h.r.RemoteAddr }

@@ -52,17 +52,6 @@ func (o *Outcome) SettleFailed(written int) {
 // clientLeft reports whether the request's context has ended.
 func (d *decision) clientLeft() bool { return d.ctx != nil && d.ctx.Err() != nil }
 
-// Counts reports whether Settle needs to know the status. Where it does not, the Outcome may be settled or released
-// before the handler is called.
-func (o *Outcome) Counts() bool {
-	for i := range o.decision.rules {
-		if r := &o.decision.rules[i]; r.CountStatus != nil && (r.spent || o.exposure != nil) {
-			return true
-		}
-	}
-	return false
-}
-
 // refund gives back what the request and its handler spent on rules for which status does not count: in the store and
 // the window that were charged, also when the client has left meanwhile.
 func (o *Outcome) refund(status int) {

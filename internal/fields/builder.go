@@ -1,8 +1,10 @@
 package fields
 
 import (
-	"iter"
+	"math"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // Builder builds the fields of one answer after another. The zero Builder is ready for use. It belongs to one goroutine
@@ -18,6 +20,99 @@ type Builder struct {
 type field struct {
 	name     fieldName
 	from, to int32
+}
+
+// Standing is where a client stands with one policy. It has no pointers, so that writing it costs no write barrier.
+type Standing struct {
+	Policy     int // index of its name
+	Quota      int64
+	Window     time.Duration
+	Remaining  int64         // what is left of the quota
+	ResetAfter time.Duration // until the whole quota is free again
+	Violated   bool          // the policy refused the request
+	RetryAfter time.Duration // of a violated policy: until the request passes, [Never] if it cannot
+}
+
+// Never is the RetryAfter of a request that can never pass.
+const Never = time.Duration(math.MaxInt64)
+
+// wait returns what a style's reset says: the wait of a violated policy that ends, else the time to the full quota. A
+// client that divides remaining by reset then sends no faster than the limit.
+func (s *Standing) wait() time.Duration {
+	if s.Violated && s.RetryAfter != Never {
+		return clamp(s.RetryAfter)
+	}
+	return max(0, s.ResetAfter)
+}
+
+// Policies are what a configuration says of its policies once for all answers.
+type Policies struct {
+	Names []string // as [Quote] returns them
+	Field string   // RateLimit-Policy if all visible policies apply with their usual limits, see [AppendPolicy]
+}
+
+// Standings adds the fields of style. list has the policies that the client may know of, in their order; usual says
+// that these are the ones in all.Field. With refused only the violated ones say where the client stands, so that no
+// reset is later than Retry-After. now is for XEpoch.
+func (b *Builder) Standings(style Style, all *Policies, list []Standing, usual, refused bool, now time.Time) {
+	if len(list) == 0 {
+		return
+	}
+	if style&RateLimit != 0 {
+		b.addPolicies(all, list, usual)
+		b.addRateLimit(all.Names, list, refused)
+	}
+	if style != RateLimit {
+		b.addLegacy(style, list, refused, now)
+	}
+}
+
+// addPolicies adds RateLimit-Policy of draft 11, section 3.
+func (b *Builder) addPolicies(all *Policies, list []Standing, usual bool) {
+	if usual {
+		b.addReady(namePolicy, all.Field)
+		return
+	}
+	text := b.text
+	for i := range list {
+		text = separate(text, i > 0)
+		text = AppendPolicy(text, all.Names[list[i].Policy], list[i].Quota, list[i].Window)
+	}
+	b.add(namePolicy, text)
+}
+
+// addRateLimit adds RateLimit of draft 11, section 4.
+func (b *Builder) addRateLimit(names []string, list []Standing, refused bool) {
+	text, some := b.text, false
+	for i := range list {
+		p := &list[i]
+		if refused && !p.Violated {
+			continue
+		}
+		text = append(separate(text, some), names[p.Policy]...)
+		text = appendCount(append(text, ";r="...), p.Remaining)
+		text = appendCount(append(text, ";t="...), seconds(p.wait()))
+		some = true
+	}
+	if some {
+		b.add(nameRateLimit, text)
+	}
+}
+
+// maxWait is the longest wait that JavaScript's setTimeout takes, 2^31-1 ms in whole seconds: it fires at once on
+// longer ones.
+const maxWait = 2147483 * time.Second
+
+// clamp keeps a wait between one second, because clients misread 0, and maxWait.
+func clamp(d time.Duration) time.Duration { return min(max(d, time.Second), maxWait) }
+
+// Refusal adds Retry-After (RFC 9110, section 10.2.3) in whole seconds, rounded up, 1 to 2147483, but none for Never; and
+// Cache-Control: no-store, because RFC 6585, section 4 forbids caches to store a 429 and some do it all the same.
+func (b *Builder) Refusal(retryAfter time.Duration) {
+	if retryAfter != Never {
+		b.addNumber(nameRetryAfter, seconds(clamp(retryAfter)))
+	}
+	b.addReady(nameCacheControl, "no-store")
 }
 
 // Reset makes room for the next answer.
@@ -46,106 +141,36 @@ func (b *Builder) addReady(name fieldName, value string) {
 	}
 }
 
-// value returns the value of a field. text is b.text as a string.
-func (b *Builder) value(f *field, text string) string {
-	switch {
-	case f.from >= 0:
-		return text[f.from:f.to]
-	case f.name == namePolicy:
-		return b.policy
-	}
-	return "no-store"
+// AppendPolicy appends a member of RateLimit-Policy. name is quoted.
+func AppendPolicy(text []byte, name string, quota int64, window time.Duration) []byte {
+	text = append(text, name...)
+	text = appendCount(append(text, ";q="...), quota)
+	return appendCount(append(text, ";w="...), seconds(window))
 }
 
-// All returns the fields with names in net/http's canonical form.
-func (b *Builder) All() iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
-		text := b.arena.text(b.text)
-		for i := range b.fields {
-			f := &b.fields[i]
-			if !yield(fieldNames[f.name], b.value(f, text)) {
-				return
-			}
-		}
-	}
+// Quote returns s as a String of structured fields (RFC 9651, section 4.1.6). s must be printable ASCII.
+func Quote(s string) string {
+	return `"` + strings.NewReplacer(`"`, `\"`, `\`, `\\`).Replace(s) + `"`
 }
 
-// Each calls set for each field, for frameworks that copy what they are given: value is overwritten later. isList says
-// that the field is to be added to the lines of other layers, and not to replace them.
-func (b *Builder) Each(set func(name string, value []byte, isList bool)) {
-	for i := range b.fields {
-		f := &b.fields[i]
-		from, to := f.from, f.to
-		if from < 0 {
-			from = int32(len(b.text))
-			b.text = append(b.text, b.value(f, "")...)
-			to = int32(len(b.text))
-		}
-		// Clipped, so that bytes which set appends do not reach the next value.
-		set(fieldNames[f.name], b.text[from:to:to], f.name.isList())
+// seconds returns d in seconds, rounded up.
+func seconds(d time.Duration) int64 {
+	s := int64(d / time.Second)
+	if d%time.Second > 0 {
+		s++
 	}
+	return s
 }
 
-// SetIn sets the fields in h, which has the form of net/http's Header. Lists are added to the lines that h has. Every
-// value gets a slice of its own, because later handlers may write into it.
-func (b *Builder) SetIn(h map[string][]string) {
-	if len(b.fields) == 0 {
-		return
+// separate appends the comma between two members of a list.
+func separate(text []byte, more bool) []byte {
+	if more {
+		return append(text, ", "...)
 	}
-	text, values := b.arena.text(b.text), b.arena.values(len(b.fields))
-	others := len(h) > 0
-	for i := range b.fields {
-		f := &b.fields[i]
-		name := fieldNames[f.name]
-		values[i] = b.value(f, text)
-		if others && f.name.isList() {
-			if lines := h[name]; len(lines) > 0 {
-				h[name] = append(lines[:len(lines):len(lines)], values[i])
-				continue
-			}
-		}
-		h[name] = values[i : i+1 : i+1]
-	}
+	return text
 }
 
-// Value returns a slice of one value for a field that the caller sets itself.
-func (b *Builder) Value(value string) []string {
-	values := b.arena.values(1)
-	values[0] = value
-	return values
-}
-
-// arena holds the values of the next few answers, which together cost two allocations instead of two each. A handler
-// that runs for hours keeps its arena in memory, so it is small: half a kilobyte of text and of values. No two answers
-// share an element.
-type arena struct {
-	texts strings.Builder // never writes again to what it has handed out
-	slots []string
-	used  int // of slots
-}
-
-const (
-	arenaTexts  = 512 // bytes
-	arenaValues = 32  // of 16 bytes
-)
-
-// text returns b as a string.
-func (a *arena) text(b []byte) string {
-	if a.texts.Cap()-a.texts.Len() < len(b) {
-		a.texts.Reset()
-		a.texts.Grow(max(len(b), arenaTexts))
-	}
-	from := a.texts.Len()
-	a.texts.Write(b)
-	return a.texts.String()[from:]
-}
-
-// values returns a slice of n elements without capacity beyond them.
-func (a *arena) values(n int) []string {
-	if a.used+n > len(a.slots) {
-		a.slots, a.used = make([]string, max(n, arenaValues)), 0
-	}
-	from := a.used
-	a.used += n
-	return a.slots[from:a.used:a.used]
+// appendCount appends an Integer of structured fields: at most 15 digits (RFC 9651, section 3.3.1).
+func appendCount(text []byte, n int64) []byte {
+	return strconv.AppendUint(text, uint64(min(max(n, 0), 999_999_999_999_999)), 10)
 }

@@ -8,25 +8,25 @@ func (b *Builder) addLegacy(style Style, policies []Standing, refused bool, now 
 	if refused && !one.Violated {
 		return // the policy that refused the request is not to be named
 	}
-	reset := Seconds(one.wait())
+	reset := seconds(one.wait())
 	switch {
-	case style.has(Draft07):
+	case style&Draft07 != 0:
 		b.addLegacyPolicies(policies)
 		text := appendCount(append(b.text, "limit="...), one.Quota)
 		text = appendCount(append(text, ", remaining="...), one.Remaining)
 		b.add(nameRateLimit, appendCount(append(text, ", reset="...), reset))
-	case style.has(Draft06):
+	case style&Draft06 != 0:
 		b.addLegacyPolicies(policies)
 		b.addNumber(nameLimit, one.Quota)
 		b.addNumber(nameRemaining, one.Remaining)
 		b.addNumber(nameReset, reset)
 	}
-	if !style.has(XEpoch | XDelta) {
+	if style&(XEpoch|XDelta) == 0 {
 		return
 	}
 	b.addNumber(nameXLimit, one.Quota)
 	b.addNumber(nameXRemaining, one.Remaining)
-	if style.has(XEpoch) {
+	if style&XEpoch != 0 {
 		reset = epoch(now, one.wait())
 	}
 	b.addNumber(nameXReset, reset)
@@ -42,7 +42,7 @@ func (b *Builder) addLegacyPolicies(policies []Standing) {
 		}
 		text = separate(text, len(text) > len(b.text))
 		text = appendCount(text, policies[i].Quota)
-		text = appendCount(append(text, ";w="...), Seconds(policies[i].Window))
+		text = appendCount(append(text, ";w="...), seconds(policies[i].Window))
 	}
 	b.add(namePolicy, text)
 }
@@ -87,5 +87,5 @@ func (s *Standing) stricterThan(other *Standing) bool {
 // epoch returns the Unix time of d from now in seconds, rounded up as a whole.
 func epoch(now time.Time, d time.Duration) int64 {
 	s := now.Unix() + int64(d/time.Second)
-	return s + Seconds(time.Duration(now.Nanosecond())+d%time.Second)
+	return s + seconds(time.Duration(now.Nanosecond())+d%time.Second)
 }

@@ -11,9 +11,6 @@ const (
 	XDelta                      // X-RateLimit-*, Reset in seconds from now
 )
 
-// has reports whether s contains one of others.
-func (s Style) has(others Style) bool { return s&others != 0 }
-
 // fieldName is an index of fieldNames, which keeps a field under construction free of pointers.
 type fieldName int32
 
@@ -51,12 +48,12 @@ func (n fieldName) isList() bool { return n == namePolicy || n == nameRateLimit 
 func (s Style) Names() []string {
 	var names []string
 	switch {
-	case s.has(RateLimit | Draft07):
+	case s&(RateLimit|Draft07) != 0:
 		names = append(names, "RateLimit", "RateLimit-Policy")
-	case s.has(Draft06):
+	case s&Draft06 != 0:
 		names = append(names, "RateLimit-Limit", "RateLimit-Policy", "RateLimit-Remaining", "RateLimit-Reset")
 	}
-	if s.has(XEpoch | XDelta) {
+	if s&(XEpoch|XDelta) != 0 {
 		names = append(names, "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 	}
 	return append(names, fieldNames[nameRetryAfter])

@@ -2,10 +2,7 @@ package memstore
 
 import (
 	"math"
-	"math/bits"
 	"sync/atomic"
-
-	"github.com/httplimit/httplimit/limiter"
 )
 
 // budget is the bound on what the tables of a store hold together. Only counters that come and go touch it.
@@ -77,37 +74,4 @@ func (sh *shard) evict(now int64) bool {
 		sh.remove(chosen)
 	}
 	return chosen >= 0
-}
-
-// A usage class is what a slot remembers, in 4 bits, of how its counter stood against its limit after its last charge:
-// the limit itself is not stored. Classes 0 to 11 are powers of two: the counter uses about one part in 2^(11-class)
-// of its limit. That takes no division on the hot path, and is finest for counters that have hardly begun. From 12
-// on the counter is at its limit: the same charge would not fit again, until the first, second, third or last quarter
-// of the time has passed in which what is in use decays.
-const (
-	lastBelow = 11
-	quarters  = 4
-)
-
-// usageClass returns the class after c was spent.
-func usageClass(c *limiter.Charge) uint8 {
-	capacity, cost := c.Limit.Capacity(), min(max(1, c.Cost), limiter.MaxCount)
-	if c.Remaining >= cost {
-		halvings := bits.Len64(uint64(capacity)) - bits.Len64(uint64(capacity-c.Remaining))
-		return uint8(max(0, lastBelow-halvings))
-	}
-	used := c.Current + cost
-	excess := max(1, used-max(0, capacity-cost)) // for the same charge to fit again
-	quarter := min((excess*quarters-1)/used, quarters-1)
-	return uint8(lastBelow + 1 + quarter)
-}
-
-// classShare returns how much of its limit a counter of that class has in use, and whether it is at its limit, when
-// left of the whole time of its decay is left.
-func classShare(class uint8, left, whole int64) (share float64, limited bool) {
-	part := float64(left) / float64(whole)
-	if class <= lastBelow {
-		return math.Ldexp(part, int(class)-lastBelow), false
-	}
-	return part, 1-part < float64(class-lastBelow)/quarters
 }

@@ -76,7 +76,7 @@ func (sh *shard) noteIdle(at int64) {
 func (sh *shard) sweep(now int64, full bool) {
 	// More than 128 windows after a sweep a shard is swept before it takes anything: so if its tags no longer tell
 	// windows apart, all that it holds has ended.
-	if w := sh.table.window; windowed(sh.table.Algorithm) && now/w-sh.swept/w > tagWindows-4 {
+	if w := sh.table.window; sh.table.windowed && now/w-sh.swept/w > tagWindows-4 {
 		sh.table.budget.give(int64(sh.used)) // windowed: a slot each
 		sh.slots, sh.used = nil, 0
 	}
@@ -98,7 +98,7 @@ func (sh *shard) sweep(now int64, full bool) {
 // its tags.
 func (sh *shard) plan(now, idleAt, endsAt int64) {
 	sh.swept, sh.idleAt, sh.sweepAt = now, idleAt, max(endsAt, now+sweepEvery)
-	if w := sh.table.window; windowed(sh.table.Algorithm) {
+	if w := sh.table.window; sh.table.windowed {
 		sh.sweepAt = min(sh.sweepAt, (now/w+tagWindows/2)*w)
 	}
 	st, earliest := sh.stripe, int64(never)

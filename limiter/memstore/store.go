@@ -143,15 +143,3 @@ func (s *Store) Stats() Stats {
 	used := s.budget.used.Load() // with what is being refused right now
 	return Stats{Keys: min(used, s.budget.most), Evicted: s.evicted.Load(), Overflowed: s.overflowed.Load()}
 }
-
-// clock is wall time in milliseconds without steps: the wall is read once, then the monotonic clock counts on from
-// there.
-type clock struct {
-	started time.Time
-	wall    atomic.Int64 // at started, in nanoseconds since the Unix epoch; atomic because tests move it
-}
-
-// now returns milliseconds since the Unix epoch.
-func (c *clock) now() int64 {
-	return (c.wall.Load() + int64(time.Since(c.started))) / int64(time.Millisecond)
-}

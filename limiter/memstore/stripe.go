@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // stripe is a part of the store under one lock: the keys whose hashes end in its index, of every table.
@@ -38,6 +39,18 @@ func (s *Store) hash(scope, key string) uint64 {
 
 func (s *Store) stripeOf(hash uint64) *stripe {
 	return &s.stripes[hash&uint64(len(s.stripes)-1)]
+}
+
+// clock is wall time in milliseconds without steps: the wall is read once, then the monotonic clock counts on from
+// there.
+type clock struct {
+	started time.Time
+	wall    atomic.Int64 // at started, in nanoseconds since the Unix epoch; atomic because tests move it
+}
+
+// now returns milliseconds since the Unix epoch.
+func (c *clock) now() int64 {
+	return (c.wall.Load() + int64(time.Since(c.started))) / int64(time.Millisecond)
 }
 
 // advance moves the stripe's clock on to now and returns it. It does not go back: a caller that read the clock, and

@@ -20,7 +20,8 @@ type table struct {
 	limiter.Limit       // the first one that came, which is known to be valid
 	window        int64 // milliseconds
 	index         int   // of its shard in each stripe
-	stride        int   // words a slot
+	stride        int   // words a slot, see slot.go
+	windowed      bool  // the counters are counts of two windows
 	budget        *budget
 	// dropped is set under the locks of all stripes, so any one of them is enough to read it.
 	dropped bool
@@ -38,14 +39,15 @@ func (s *Store) findTable(l *limiter.Limit) *table {
 
 // tableOf returns the table of a valid limit and makes it on first use.
 func (s *Store) tableOf(l *limiter.Limit) (*table, error) {
-	t := s.findTable(l)
-	if t != nil && t.Limit == *l {
-		return t, nil
+	for _, t := range *s.tables.Load() {
+		if t.Limit == *l {
+			return t, nil
+		}
 	}
 	if err := l.Validate(); err != nil {
 		return nil, err
 	}
-	if t != nil {
+	if t := s.findTable(l); t != nil {
 		return t, nil
 	}
 	return s.makeTable(*l)
@@ -70,7 +72,10 @@ func (s *Store) makeTable(l limiter.Limit) (*table, error) {
 		return nil, fmt.Errorf("memstore: %d pairs of Algorithm and Window are in use, "+
 			"which is as many as one store counts: use fewer windows or more stores", maxWindows)
 	}
-	t := &table{Limit: l, window: l.Window.Milliseconds(), index: index, stride: slotWords(l.Algorithm), budget: &s.budget}
+	t := &table{Limit: l, window: l.Window.Milliseconds(), index: index, stride: 3, budget: &s.budget}
+	if l.Algorithm == limiter.SlidingWindow || l.Algorithm == limiter.FixedWindow {
+		t.windowed, t.stride = true, 2
+	}
 	tables = append(tables, t)
 	s.tables.Store(&tables)
 	return t, nil

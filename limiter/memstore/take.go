@@ -5,7 +5,6 @@ import (
 
 	"github.com/httplimit/httplimit/limiter"
 	"github.com/httplimit/httplimit/limiter/algorithm"
-	"github.com/httplimit/httplimit/limiter/internal/window"
 )
 
 // Take implements [limiter.Store]. Besides an ended context its only errors are invalid limits, and more than 64
@@ -25,7 +24,7 @@ func (s *Store) takeOne(c *limiter.Charge) (taken bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	hash, now := s.hash(c.Scope, c.Key), s.clock.now()
+	now, hash := s.clock.now(), s.hash(c.Scope, c.Key)
 	st := s.stripeOf(hash)
 	st.mu.Lock()
 	if t.dropped {
@@ -41,7 +40,7 @@ func (s *Store) takeOne(c *limiter.Charge) (taken bool, err error) {
 // take decides a charge that is alone.
 func (sh *shard) take(hash uint64, now int64, c *limiter.Charge) (taken bool) {
 	n, found := sh.lookUp(hash, now)
-	if found && c.Mode == limiter.Enforce && c.Cost > 0 && windowed(sh.table.Algorithm) {
+	if found && c.Mode == limiter.Enforce && c.Cost > 0 && sh.table.windowed {
 		if words, number := sh.slot(n), sh.window(now); uint8(words[0]) == uint8(number) {
 			return sh.takeFast(words, number, now, c)
 		}
@@ -53,19 +52,6 @@ func (sh *shard) take(hash uint64, now int64, c *limiter.Charge) (taken bool) {
 		sh.save(hash, n, found, &u, c)
 	}
 	return fits || c.Mode != limiter.Enforce
-}
-
-// takeFast is the fast path of [shard.take], an eighth shorter: it decides a charge that spends and may be refused, if
-// its counter was charged in this window before.
-func (sh *shard) takeFast(words []uint64, number, now int64, c *limiter.Charge) (taken bool) {
-	length := sh.table.window
-	w := window.Counts{Left: (number+1)*length - now, Length: length}
-	w.Previous, w.Current, _ = unpackCounts(words[1])
-	c.At = now
-	if taken = w.Spend(c); taken {
-		words[1] = packCounts(w.Previous, w.Current, usageClass(c))
-	}
-	return taken
 }
 
 // lookUp finds a counter, and drops the entries of a log that have left the window.

@@ -57,15 +57,15 @@ func (w *Counts) RetryAfter(l *limiter.Limit, cost int64) time.Duration {
 		return limiter.Never
 	}
 	if l.Algorithm == limiter.FixedWindow {
-		return arith.Millis(w.Left)
+		return millis(w.Left)
 	}
 	// The condition of weighted, solved for the first moment at which it holds without other traffic.
 	if free := l.Requests - w.Current - cost; free >= 0 {
 		// In this window, while the weight of the previous one falls: p x (W-e') <= free x W + W-1.
-		return arith.Millis(w.Left - arith.MulAddDiv(free, w.Length, w.Length-1, w.Previous))
+		return millis(w.Left - arith.MulAddDiv(free, w.Length, w.Length-1, w.Previous))
 	}
 	// After the window boundary, while the weight of the current one falls: c x (W-e') <= (L-n) x W + W-1.
-	return arith.Millis(w.Left + w.Length - arith.MulAddDiv(l.Requests-cost, w.Length, w.Length-1, w.Current))
+	return millis(w.Left + w.Length - arith.MulAddDiv(l.Requests-cost, w.Length, w.Length-1, w.Current))
 }
 
 // ResetAfter returns the time until both windows are over or, for a SlidingWindow, the weight of both rounds to 0.
@@ -73,11 +73,14 @@ func (w *Counts) ResetAfter(l *limiter.Limit) time.Duration {
 	sliding := l.Algorithm == limiter.SlidingWindow
 	switch {
 	case w.Current > 0 && sliding:
-		return arith.Millis(w.Left + w.Length - (w.Length-1)/w.Current)
+		return millis(w.Left + w.Length - (w.Length-1)/w.Current)
 	case w.Current > 0:
-		return arith.Millis(w.Left)
+		return millis(w.Left)
 	case w.Previous > 0:
-		return arith.Millis(max(0, w.Left-(w.Length-1)/w.Previous))
+		return millis(max(0, w.Left-(w.Length-1)/w.Previous))
 	}
 	return 0
 }
+
+// millis returns ms milliseconds as a Duration. At most two windows of the longest length fit.
+func millis(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
