@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -183,11 +184,5 @@ func appendJSON(b []byte, s string) []byte {
 }
 
 func plainJSON(s string) bool {
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c < 0x20, c > 0x7E, c == '"', c == '\\', c == '<', c == '>', c == '&':
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`"\<>&`, r) })
 }
