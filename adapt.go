@@ -3,6 +3,7 @@ package httplimit
 import (
 	"context"
 	"iter"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
@@ -28,7 +29,7 @@ type Outcome struct {
 }
 
 // outcomes keeps the memory of released Outcomes, so that a decision allocates nothing.
-var outcomes = sync.Pool{New: func() any { return new(Outcome) }}
+var outcomes = sync.Pool{New: func() any { return &Outcome{decision: decision{sample: rand.Uint32()}} }}
 
 // Check decides on a request and writes nothing. It never returns nil.
 //

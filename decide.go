@@ -20,15 +20,16 @@ type decision struct {
 	status     int           // 0: the request passes
 	retryAfter time.Duration // the longest wait of the violated rules, or that of a 503
 	err        error         // why nothing could be decided
+	sample     uint32        // counts the requests that were decided in this memory, from a random number
 }
 
 // appliedRule is a rule that applies to the request.
 type appliedRule struct {
 	*rule
-	limit    limiter.Limit // that the rule has for the request; the charge may have this process's share of it
 	source   Source
-	spent    bool // the charge took units that can be refunded
-	violated bool // the rule refused the request
+	whole    limiter.Limit // with SourceLocal: the limit of which the charge has this process's share
+	spent    bool          // the charge took units that can be refunded
+	violated bool          // the rule refused the request
 }
 
 // Decisions are reused, and their slices still hold what an earlier request left in them. Pointers are mostly the same
@@ -48,6 +49,9 @@ func (d *decision) collect(r Request) {
 	if most := len(d.s.rules); cap(d.rules) < most {
 		d.rules, d.charges = make([]appliedRule, 0, most), make([]limiter.Charge, 0, most)
 	}
+	if d.sample++; d.sample%sampleEvery == 0 {
+		d.s.resample()
+	}
 	for i := range d.s.rules {
 		rule, n := &d.s.rules[i], len(d.rules)
 		if !rule.fillCharge(&d.charges[:n+1][n], r, d.m.logger) {
@@ -57,7 +61,6 @@ func (d *decision) collect(r Request) {
 		if d.rules[n].rule != rule {
 			d.rules[n].rule = rule
 		}
-		d.rules[n].limit = d.charges[n].Limit
 	}
 }
 
@@ -140,8 +143,12 @@ func (d *decision) dropRules() {
 
 // verdict returns what rule i says.
 func (d *decision) verdict(i int) Verdict {
-	c := &d.charges[i]
-	return Verdict{Rule: d.rules[i].Name, Limit: d.rules[i].limit, Cost: c.Cost, Decision: c.Decision}
+	r, c := &d.rules[i], &d.charges[i]
+	v := Verdict{Rule: r.Name, Limit: c.Limit, Cost: c.Cost, Decision: c.Decision}
+	if r.source == SourceLocal {
+		v.Limit = r.whole
+	}
+	return v
 }
 
 // clear forgets the request and keeps the memory for another one.

@@ -81,7 +81,7 @@ func (d *decision) countLocally(which []int) {
 		return
 	}
 	for j, i := range which {
-		d.charges[i], d.rules[i].source = batch[j], SourceLocal
+		d.rules[i].source, d.rules[i].whole, d.charges[i] = SourceLocal, d.charges[i].Limit, batch[j]
 		d.judged(&d.rules[i], &d.charges[i], taken)
 	}
 	if !taken {

@@ -95,15 +95,19 @@ func (o *Outcome) listStandings() (usual bool) {
 	o.standing = o.standing[:0]
 	for i := range d.rules {
 		r, c := &d.rules[i], &d.charges[i]
-		usual = usual && r.source != SourceNone && r.limit == r.Limit
+		limit := &c.Limit
+		if r.source == SourceLocal {
+			limit = &r.whole
+		}
+		usual = usual && r.source != SourceNone && (r.LimitFunc == nil || *limit == r.Limit)
 		if !r.visible() || r.source == SourceNone {
 			continue
 		}
-		o.standing = append(o.standing, fields.Standing{
-			Policy: r.index, Quota: r.limit.Requests, Window: r.limit.Window,
-			Remaining:  min(c.Remaining, r.limit.Requests), // a burst can be larger than the quota
-			ResetAfter: c.ResetAfter, Violated: r.violated, RetryAfter: c.RetryAfter,
-		})
+		o.standing = append(o.standing, fields.Standing{})
+		s := &o.standing[len(o.standing)-1]
+		s.Policy, s.Quota, s.Window = r.index, limit.Requests, limit.Window
+		s.Remaining = min(c.Remaining, limit.Requests) // a burst can be larger than the quota
+		s.ResetAfter, s.RetryAfter, s.Violated = c.ResetAfter, c.RetryAfter, r.violated
 	}
 	return usual
 }

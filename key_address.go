@@ -91,12 +91,8 @@ type addressKey struct {
 }
 
 func (k *addressKey) find(r Request) (text string, isKey bool, err error) {
-	if k.header == "" {
-		// A shortcut for the commonest key: it saves more than 5 % of a request through the middleware.
-		if text, ok := k.resolver.PlainPeer(r.RemoteAddr()); ok {
-			k.checkIgnored(r)
-			return text, true, nil
-		}
+	if text, ok := k.plainPeer(r); ok {
+		return text, true, nil
 	}
 	text, network, err := k.bucket(r)
 	if network.IsValid() {
@@ -105,7 +101,22 @@ func (k *addressKey) find(r Request) (text string, isKey bool, err error) {
 	return text, true, err
 }
 
+// plainPeer is a shortcut for the commonest key, the address of an IPv4 peer: it saves more than 5 % of a request.
+func (k *addressKey) plainPeer(r Request) (text string, ok bool) {
+	if k.header != "" {
+		return "", false
+	}
+	if text, ok = k.resolver.PlainPeer(r.RemoteAddr()); ok {
+		k.checkIgnored(r)
+	}
+	return text, ok
+}
+
 func (k *addressKey) collect(b *keyenc.Builder, r Request, composed bool) error {
+	if text, ok := k.plainPeer(r); ok {
+		b.Text(text, composed)
+		return nil
+	}
 	text, network, err := k.bucket(r)
 	addBucket(b, text, network, composed)
 	return err

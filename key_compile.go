@@ -12,6 +12,7 @@ import (
 type ruleKeys struct {
 	key, noKey compiledKey
 	nobody     string // the key of requests without either identity
+	warnings   *addressWarnings
 }
 
 // compileKey checks the Key and the NoKey of a rule and compiles them. field and noKeyField are their paths in
@@ -27,6 +28,8 @@ func compileKey(
 	k := &ruleKeys{
 		key:   c.compile(field, key, "", builders),
 		noKey: c.compile(noKeyField, noKey, keyenc.MarkNoKey, builders),
+
+		warnings: c.warnings,
 	}
 	if len(c.faults) > 0 {
 		return nil, c.faults

@@ -1,9 +1,6 @@
 package httplimit
 
-import (
-	"math/rand/v2"
-	"sync/atomic"
-)
+import "sync/atomic"
 
 // addressWarnings are the warnings about the setup around the service that the ClientIP keys of one rule give, each at
 // most once. Safe for concurrent use.
@@ -60,8 +57,8 @@ func (w *warning) raise() {
 	}
 }
 
-// sampledWarning is a warning whose cause is rare or never there. Requests are checked for it until it was logged: the
-// first ones, then a sample, which bounds the cost on the hot path.
+// sampledWarning is a warning whose cause is rare or never there. The first requests are checked for it, and then a
+// sample of them, which bounds the cost on the hot path.
 type sampledWarning struct {
 	warning
 	checked atomic.Uint32
@@ -72,15 +69,26 @@ const (
 	sampleEvery = 256  // one in so many of the later ones: a proxy put in front later is found within a few hundred
 )
 
-// due reports whether a request is to be checked. After the first ones it writes nothing: a counter would be a cache
+// due reports whether a request is to be checked. Mostly it costs one load: a counter of all requests would be a cache
 // line that all threads contend for.
 func (w *sampledWarning) due() bool {
-	if w.raised.Load() {
+	if w.checked.Load() >= checkFirst || w.raised.Load() {
 		return false
 	}
-	if w.checked.Load() < checkFirst {
-		w.checked.Add(1)
-		return true
+	w.checked.Add(1)
+	return true
+}
+
+// resample makes the next request due.
+func (w *sampledWarning) resample() {
+	if w.checked.Load() >= checkFirst {
+		w.checked.Store(checkFirst - 1)
 	}
-	return rand.Uint32()%sampleEvery == 0
+}
+
+// resample has one more request of each rule checked for what it warns of.
+func (s *settings) resample() {
+	for i := range s.rules {
+		s.rules[i].keys.warnings.untrustedHeader.resample()
+	}
 }

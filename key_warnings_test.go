@@ -103,18 +103,21 @@ func TestHeadersAreSampled(t *testing.T) {
 		"another peer": {ClientIP(netip.MustParsePrefix("10.0.0.0/8")), requests, requests},
 	} {
 		t.Run(name, func(t *testing.T) {
-			keys := compiled(t, tt.key, nil, "")
+			m, err := New(Config{Rules: []Rule{{Name: "ip", Key: tt.key, Limit: limiter.PerHour(1)}}})
+			if err != nil {
+				t.Fatal(err)
+			}
 			r := &counting{Request: request("192.0.2.7:1")}
 			for range checkFirst {
 				asked := r.asked
-				keys.find(r)
+				m.Check(r).Settle(200)
 				if r.asked == asked {
 					t.Fatal("one of the first requests was not checked, want all of them")
 				}
 			}
 			r.asked = 0
 			for range requests {
-				keys.find(r)
+				m.Check(r).Settle(200)
 			}
 			if r.asked < tt.least || r.asked > tt.most {
 				t.Errorf("%d requests were asked for headers %d times, want %d to %d", requests, r.asked, tt.least, tt.most)

@@ -42,7 +42,7 @@ func (m *Middleware) ask(ctx context.Context, name string, parts []string, mode 
 	case r.Shadow:
 		c.Mode = limiter.Shadow
 	}
-	d := decision{m: m, s: s, ctx: ctx, rules: []appliedRule{{rule: r, limit: c.Limit}}, charges: []limiter.Charge{c}}
+	d := decision{m: m, s: s, ctx: ctx, rules: []appliedRule{{rule: r}}, charges: []limiter.Charge{c}}
 	d.take(observer)
 	if d.status == http.StatusServiceUnavailable || d.status == statusClientClosed {
 		return Verdict{}, fmt.Errorf("httplimit: rule %q: %w", name, d.err)

@@ -56,7 +56,11 @@ func (b *Builder) SetIn(h map[string][]string) {
 	for i := range b.fields {
 		f := &b.fields[i]
 		name := fieldNames[f.name]
-		values[i] = b.value(f, text)
+		if f.from >= 0 {
+			values[i] = text[f.from:f.to]
+		} else {
+			values[i] = b.value(f, "")
+		}
 		if others && f.name.isList() {
 			if lines := h[name]; len(lines) > 0 {
 				h[name] = append(lines[:len(lines):len(lines)], values[i])
