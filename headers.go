@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math/bits"
 	"net/http"
-	"time"
 
 	"github.com/httplimit/httplimit/internal/fields"
 )
@@ -75,12 +74,8 @@ func (o *Outcome) buildFields() {
 	d := &o.decision
 	refused := d.status == http.StatusTooManyRequests
 	if style := d.s.headers; style != NoHeaders && (d.status == 0 || refused) {
-		var now time.Time
-		if style&XRateLimitEpoch != 0 {
-			now = time.Now()
-		}
 		usual := o.listStandings()
-		o.fields.Standings(fields.Style(style), &d.s.policies, o.standing, usual, refused, now)
+		o.fields.Standings(fields.Style(style), &d.s.policies, o.standing, usual, refused)
 	}
 	if refused || d.status == http.StatusServiceUnavailable {
 		o.fields.Refusal(d.retryAfter)

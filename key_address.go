@@ -91,9 +91,6 @@ type addressKey struct {
 }
 
 func (k *addressKey) find(r Request) (text string, isKey bool, err error) {
-	if text, ok := k.plainPeer(r); ok {
-		return text, true, nil
-	}
 	text, network, err := k.bucket(r)
 	if network.IsValid() {
 		text = keyenc.Network(network)

@@ -11,6 +11,7 @@ import (
 // ruleKeys makes the Charge.Key of the requests that one rule counts. Safe for concurrent use.
 type ruleKeys struct {
 	key, noKey compiledKey
+	peer       *addressKey // key, if it is an address alone
 	nobody     string // the key of requests without either identity
 	warnings   *addressWarnings
 }
@@ -34,6 +35,7 @@ func compileKey(
 	if len(c.faults) > 0 {
 		return nil, c.faults
 	}
+	k.peer, _ = k.key.single.(*addressKey)
 	b := builders.Get()
 	b.Mark(keyenc.MarkNobody)
 	k.nobody = b.Key(false)
@@ -44,6 +46,11 @@ func compileKey(
 // find returns the Charge.Key of a request. skip is true if the key said [ErrSkip]. cause is why NoKey decided,
 // where that was another error than [ErrNoKey]; it is for the log, never for clients.
 func (k *ruleKeys) find(r Request) (key string, skip bool, cause error) {
+	if k.peer != nil {
+		if key, ok := k.peer.plainPeer(r); ok {
+			return key, false, nil
+		}
+	}
 	key, err := k.key.find(r)
 	if err == nil {
 		return key, false, nil

@@ -12,14 +12,22 @@ import (
 type Builder struct {
 	text   []byte // the values under construction, one behind the other
 	fields []field
-	policy string // the value of a ready RateLimit-Policy
+	all    *Policies // of the fields
+	wait   writtenWait
 	arena  arena
 }
 
-// field is a header field under construction. Its value is text[from:to], or ready where from is negative.
+// field is a header field under construction. Its value is text[from:to], or needs no building where from is negative.
 type field struct {
 	name     fieldName
 	from, to int32
+}
+
+// writtenWait is the last wait of RateLimit, which is mostly that of Retry-After too: to write it once saves a refusal
+// a twentieth of its time.
+type writtenWait struct {
+	seconds  int64
+	from, to int32 // in the text
 }
 
 // Standing is where a client stands with one policy. It has no pointers, so that writing it costs no write barrier.
@@ -53,45 +61,51 @@ type Policies struct {
 
 // Standings adds the fields of style. list has the policies that the client may know of, in their order; usual says
 // that these are the ones in all.Field. With refused only the violated ones say where the client stands, so that no
-// reset is later than Retry-After. now is for XEpoch.
-func (b *Builder) Standings(style Style, all *Policies, list []Standing, usual, refused bool, now time.Time) {
+// reset is later than Retry-After.
+func (b *Builder) Standings(style Style, all *Policies, list []Standing, usual, refused bool) {
 	if len(list) == 0 {
 		return
 	}
+	if b.all != all {
+		b.all = all // written where it changes: avoids a write barrier
+	}
 	if style&RateLimit != 0 {
-		b.addPolicies(all, list, usual)
-		b.addRateLimit(all.Names, list, refused)
+		b.addPolicies(list, usual)
+		b.addRateLimit(list, refused)
 	}
 	if style != RateLimit {
-		b.addLegacy(style, list, refused, now)
+		b.addLegacy(style, list, refused)
 	}
 }
 
 // addPolicies adds RateLimit-Policy of draft 11, section 3.
-func (b *Builder) addPolicies(all *Policies, list []Standing, usual bool) {
+func (b *Builder) addPolicies(list []Standing, usual bool) {
 	if usual {
-		b.addReady(namePolicy, all.Field)
+		b.addReady(namePolicy)
 		return
 	}
 	text := b.text
 	for i := range list {
 		text = separate(text, i > 0)
-		text = AppendPolicy(text, all.Names[list[i].Policy], list[i].Quota, list[i].Window)
+		text = AppendPolicy(text, b.all.Names[list[i].Policy], list[i].Quota, list[i].Window)
 	}
 	b.add(namePolicy, text)
 }
 
 // addRateLimit adds RateLimit of draft 11, section 4.
-func (b *Builder) addRateLimit(names []string, list []Standing, refused bool) {
+func (b *Builder) addRateLimit(list []Standing, refused bool) {
 	text, some := b.text, false
 	for i := range list {
 		p := &list[i]
 		if refused && !p.Violated {
 			continue
 		}
-		text = append(separate(text, some), names[p.Policy]...)
+		text = append(separate(text, some), b.all.Names[p.Policy]...)
 		text = appendCount(append(text, ";r="...), p.Remaining)
-		text = appendCount(append(text, ";t="...), seconds(p.wait()))
+		text = append(text, ";t="...)
+		from, wait := len(text), seconds(p.wait())
+		text = appendCount(text, wait)
+		b.wait = writtenWait{wait, int32(from), int32(len(text))}
 		some = true
 	}
 	if some {
@@ -109,16 +123,21 @@ func clamp(d time.Duration) time.Duration { return min(max(d, time.Second), maxW
 // Refusal adds Retry-After (RFC 9110, section 10.2.3) in whole seconds, rounded up, 1 to 2147483, but none for Never; and
 // Cache-Control: no-store, because RFC 6585, section 4 forbids caches to store a 429 and some do it all the same.
 func (b *Builder) Refusal(retryAfter time.Duration) {
-	if retryAfter != Never {
-		b.addNumber(nameRetryAfter, seconds(clamp(retryAfter)))
+	switch wait := seconds(clamp(retryAfter)); {
+	case retryAfter == Never:
+	case wait == b.wait.seconds:
+		b.fields = append(b.fields, field{nameRetryAfter, b.wait.from, b.wait.to})
+	default:
+		b.addNumber(nameRetryAfter, wait)
 	}
-	b.addReady(nameCacheControl, "no-store")
+	b.addReady(nameCacheControl)
 }
 
 // Reset makes room for the next answer.
 func (b *Builder) Reset() {
 	b.text = b.text[:0]
 	b.fields = b.fields[:0]
+	b.wait.seconds = 0 // less than any Retry-After
 }
 
 // add adds the field whose value was appended to b.text, which gave text.
@@ -134,12 +153,7 @@ func (b *Builder) add(name fieldName, text []byte) {
 func (b *Builder) addNumber(name fieldName, n int64) { b.add(name, appendCount(b.text, n)) }
 
 // addReady adds a field whose value needs no building.
-func (b *Builder) addReady(name fieldName, value string) {
-	b.fields = append(b.fields, field{name, -1, -1})
-	if name == namePolicy && b.policy != value {
-		b.policy = value
-	}
-}
+func (b *Builder) addReady(name fieldName) { b.fields = append(b.fields, field{name, -1, -1}) }
 
 // AppendPolicy appends a member of RateLimit-Policy. name is quoted.
 func AppendPolicy(text []byte, name string, quota int64, window time.Duration) []byte {

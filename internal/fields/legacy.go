@@ -3,7 +3,7 @@ package fields
 import "time"
 
 // addLegacy adds the styles that can tell of one policy only.
-func (b *Builder) addLegacy(style Style, policies []Standing, refused bool, now time.Time) {
+func (b *Builder) addLegacy(style Style, policies []Standing, refused bool) {
 	one := strictest(policies)
 	if refused && !one.Violated {
 		return // the policy that refused the request is not to be named
@@ -27,7 +27,7 @@ func (b *Builder) addLegacy(style Style, policies []Standing, refused bool, now 
 	b.addNumber(nameXLimit, one.Quota)
 	b.addNumber(nameXRemaining, one.Remaining)
 	if style&XEpoch != 0 {
-		reset = epoch(now, one.wait())
+		reset = epoch(time.Now(), one.wait())
 	}
 	b.addNumber(nameXReset, reset)
 }

@@ -11,7 +11,7 @@ func (b *Builder) value(f *field, text string) string {
 	case f.from >= 0:
 		return text[f.from:f.to]
 	case f.name == namePolicy:
-		return b.policy
+		return b.all.Field
 	}
 	return "no-store"
 }
