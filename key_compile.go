@@ -12,7 +12,7 @@ import (
 type ruleKeys struct {
 	key, noKey compiledKey
 	peer       *addressKey // key, if it is an address alone
-	nobody     string // the key of requests without either identity
+	nobody     string      // the key of requests without either identity
 	warnings   *addressWarnings
 }
 

@@ -12,34 +12,22 @@ type addressWarnings struct {
 }
 
 func newAddressWarnings(warn func(code, message string)) *addressWarnings {
+	once := func(code, message string) warning { return warning{code: code, message: message, warn: warn} }
 	return &addressWarnings{
-		untrustedHeader: sampledWarning{warning: warning{
-			code: "forwarded-header-not-trusted",
-			message: "requests carry X-Forwarded-For or Forwarded, and a ClientIP key trusts no proxy: " +
-				"if the service stands behind one, all its clients share the proxy's bucket; " +
-				"give ClientIP the proxy's networks",
-			warn: warn,
-		}},
-		untrustedPeer: warning{
-			code: "forwarded-header-from-untrusted-peer",
-			message: "a peer that a ClientIP key does not trust sent the header that it reads: if that is a proxy of yours, " +
-				"its network is missing from the trusted ones and all its clients share one bucket; " +
-				"if not, somebody passed your proxies by",
-			warn: warn,
-		},
-		peerWithoutAddress: warning{
-			code: "peer-without-address",
-			message: "the peer of a request has no IP address, so a ClientIP key cannot tell its clients apart: " +
-				"if a proxy connects by a unix socket, set ClientIPConfig.Header and TrustUnixSocket",
-			warn: warn,
-		},
-		endedAtProxy: warning{
-			code: "client-address-is-a-proxy",
-			message: "a trusted proxy reported no client address, so the proxy itself was counted as the client: " +
-				"unless it was a health check of its own, see that every trusted proxy writes the header that " +
-				"ClientIP reads, and that no network of clients is trusted",
-			warn: warn,
-		},
+		untrustedHeader: sampledWarning{warning: once("forwarded-header-not-trusted",
+			"requests carry X-Forwarded-For or Forwarded, and a ClientIP key trusts no proxy: if the service stands behind "+
+				"one, all its clients share the proxy's bucket; give ClientIP the proxy's networks")},
+		untrustedPeer: once("forwarded-header-from-untrusted-peer",
+			"a peer that a ClientIP key does not trust sent the header that it reads: if that is a proxy of yours, its "+
+				"network is missing from the trusted ones and all its clients share one bucket; if not, somebody passed "+
+				"your proxies by"),
+		peerWithoutAddress: once("peer-without-address",
+			"the peer of a request has no IP address, so a ClientIP key cannot tell its clients apart: if a proxy connects "+
+				"by a unix socket, set ClientIPConfig.Header and TrustUnixSocket"),
+		endedAtProxy: once("client-address-is-a-proxy",
+			"a trusted proxy reported no client address, so the proxy itself was counted as the client: unless it was a "+
+				"health check of its own, see that every trusted proxy writes the header that ClientIP reads, and that no "+
+				"network of clients is trusted"),
 	}
 }
 

@@ -2,6 +2,7 @@ package httplimit
 
 import (
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,7 +14,7 @@ type logger struct {
 	out atomic.Pointer[slog.Logger] // nil: slog.Default()
 
 	mu    sync.Mutex
-	seen  map[topic]map[string]bool // texts by topic
+	seen  map[topic][]string // texts by topic
 	rules map[string]*ruleState
 }
 
@@ -34,7 +35,7 @@ const (
 )
 
 func newLogger() *logger {
-	return &logger{seen: make(map[topic]map[string]bool), rules: make(map[string]*ruleState)}
+	return &logger{seen: make(map[topic][]string), rules: make(map[string]*ruleState)}
 }
 
 func (l *logger) slog() *slog.Logger {
@@ -49,14 +50,10 @@ func (l *logger) isNew(about topic, text string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	texts := l.seen[about]
-	if texts == nil {
-		texts = make(map[string]bool)
-		l.seen[about] = texts
-	}
-	if texts[text] || len(texts) >= maxTexts {
+	if len(texts) >= maxTexts || slices.Contains(texts, text) {
 		return false
 	}
-	texts[text] = true
+	l.seen[about] = append(texts, text)
 	return true
 }
 

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/httplimit/httplimit/limiter"
 )
@@ -185,13 +185,8 @@ func (r *rule) costOf(req Request, log *logger) (cost int64, applies bool) {
 
 // windowSet holds the pairs of Algorithm and Window in which one configuration counts. Safe for concurrent use.
 type windowSet struct {
-	mu    sync.RWMutex
-	pairs map[window]bool
-}
-
-type window struct {
-	algorithm limiter.Algorithm
-	length    time.Duration
+	pairs sync.Map // of limiter.Limit with these two fields
+	count atomic.Int32
 }
 
 // maxWindows bounds what a LimitFunc can make a store keep: each pair is a set of counters of its own.
@@ -199,21 +194,11 @@ const maxWindows = 64
 
 // add adds the window of l. The error says that there are too many.
 func (w *windowSet) add(l limiter.Limit) error {
-	pair := window{l.Algorithm, l.Window}
-	w.mu.RLock()
-	known := w.pairs[pair]
-	w.mu.RUnlock()
-	if known {
+	pair := limiter.Limit{Algorithm: l.Algorithm, Window: l.Window}
+	if _, known := w.pairs.LoadOrStore(pair, nil); known || w.count.Add(1) <= maxWindows {
 		return nil
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.pairs) >= maxWindows && !w.pairs[pair] {
-		return fmt.Errorf("it would be one of more than %d different windows, want fewer", maxWindows)
-	}
-	if w.pairs == nil {
-		w.pairs = make(map[window]bool)
-	}
-	w.pairs[pair] = true
-	return nil
+	w.pairs.Delete(pair)
+	w.count.Add(-1)
+	return fmt.Errorf("it would be one of more than %d different windows, want fewer", maxWindows)
 }
