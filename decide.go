@@ -20,7 +20,7 @@ type decision struct {
 	status     int           // 0: the request passes
 	retryAfter time.Duration // the longest wait of the violated rules, or that of a 503
 	err        error         // why nothing could be decided
-	sample     uint32        // counts the requests that were decided in this memory, from a random number
+	sample     uint32        // counts the uses of this pooled memory, from a random number
 }
 
 // appliedRule is a rule that applies to the request.

@@ -12,12 +12,12 @@ import (
 type Builder struct {
 	text   []byte // the values under construction, one behind the other
 	fields []field
-	all    *Policies // of the fields
+	all    *Policies // of the configuration
 	wait   writtenWait
 	arena  arena
 }
 
-// field is a header field under construction. Its value is text[from:to], or needs no building where from is negative.
+// field is a header field under construction. Its value is text[from:to], or a constant where from is negative.
 type field struct {
 	name     fieldName
 	from, to int32

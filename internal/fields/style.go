@@ -1,6 +1,7 @@
 package fields
 
 // Style is a set of header styles: at most one of RateLimit, Draft07 and Draft06, and at most one of XEpoch and XDelta.
+// The bits are those of httplimit.HeaderStyle, where the next one is NoHeaders.
 type Style uint16
 
 const (

@@ -111,8 +111,8 @@ func (sh *shard) plan(now, idleAt, endsAt int64) {
 }
 
 // sweepSlots returns when the first of the counters that it leaves will be idle, and when the first will have ended. It
-// goes backwards, from a free slot round to it again: so a removal moves only counters that have been looked at, and
-// a run of expired ones leaves without moving anything.
+// starts at a free slot and walks the ring backwards to it: so a removal moves only counters that have been looked at,
+// and a run of expired ones leaves without moving anything.
 func (sh *shard) sweepSlots(now int64, full bool) (idleAt, endsAt int64) {
 	idleAt, endsAt = never, never
 	start := 0

@@ -8,7 +8,7 @@ import (
 )
 
 // shard is the part of a table that lies in one stripe, under its lock: a hash table with open addressing, linear
-// probing and no tombstones. The zero shard is of no table.
+// probing and no tombstones. The zero shard has not been given to a table yet.
 //
 // Slots (see slot.go) lie in the order of their hashes, so that growing and shrinking read and write memory from front
 // to back. The shards of a store begin with 8 to 15 slots and double from there. So they do not all double at the same

@@ -11,8 +11,8 @@ import (
 // current window and the one before. It may count too much, never too little. After two windows it forgets.
 //
 // A TokenBucket and a SlidingLog are counted in it by aligned windows too, both counted in full. That is at least
-// what a log holds. A bucket that never admits more than the smaller of Requests and Burst in any stretch of a window
-// never has a larger debt than it may.
+// what a log holds. For a bucket it is enough too: if no stretch of one window admits more than the smaller of Requests
+// and Burst, its debt stays within its size.
 type sketch struct {
 	number  int64 // of the current window
 	current cells
@@ -30,7 +30,8 @@ const (
 	maxDebt     = 1<<53 - 1 // of a TokenBucket
 )
 
-// cell returns where hash is counted in a row: of its bits, those between the stripe's and the slot's.
+// cell returns where hash is counted in a row. It takes bits 20 to 39 of the hash: stripes are told apart by lower
+// ones, slots by higher ones.
 func cell(hash uint64, row int) uint64 {
 	return hash >> (20 + sketchBits*row) % sketchCells
 }

@@ -72,7 +72,7 @@ func (st *stripe) shard(t *table, now int64) *shard {
 	return &st.shards[t.index]
 }
 
-// prepare makes or sweeps a shard. The zero shard is due for a sweep since the epoch.
+// prepare makes or sweeps a shard. A new shard comes here because its sweepAt is 0.
 func (st *stripe) prepare(t *table, now int64) {
 	if more := t.index + 1 - len(st.shards); more > 0 {
 		st.shards = append(st.shards, make([]shard, more)...)

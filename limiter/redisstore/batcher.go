@@ -167,8 +167,8 @@ func (b *batcher) beginWaiting() {
 	}
 }
 
-// watch has ring called at that moment. An earlier alarm stays, as ring sets the next: to set it anew for each flight
-// would cost more than all else here.
+// watch sets the timer that calls ring to that moment. An earlier alarm stays, as ring sets the next: to set it anew
+// for each flight would cost more than all else here.
 func (b *batcher) watch(at time.Duration) {
 	if b.alarm != 0 && b.alarm <= at {
 		return

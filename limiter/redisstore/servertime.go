@@ -6,8 +6,8 @@ import (
 	"github.com/httplimit/httplimit/limiter/storekit"
 )
 
-// serverTime is the latest time that any server can have told anybody, as far as this process knows: it starts as the
-// wall clock and follows the servers forward, never back. The scripts compare it with the server's own, to see when
+// serverTime is an upper bound on every server time that any process has seen, as far as this one knows: it starts as
+// the wall clock and follows the servers forward, never back. The scripts compare it with the server's own, to see when
 // that went back by so much that a window's tag no longer says which window.
 type serverTime struct {
 	clock *storekit.Clock
