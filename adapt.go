@@ -66,10 +66,6 @@ func (o *Outcome) check(m *Middleware, r Request, borrowed bool) {
 		return
 	}
 	d.take(s.observer)
-	if d.ctx.Err() != nil {
-		d.abandon() // also where the decision was faster: nobody waits for the handler
-		return
-	}
 	if borrowed && d.status == 0 {
 		d.keepKeys()
 	}

@@ -113,7 +113,8 @@ func (cfg Config) compile(store limiter.Store, log *logger) (*settings, error) {
 		f.add("Headers", "%v", err)
 	}
 	s := &settings{
-		store: store, headers: headers, instances: int64(max(1, cfg.Instances)), onDeny: cfg.OnDeny,
+		windows: windowSet{known: make(map[limiter.Limit]bool)},
+		store:   store, headers: headers, instances: int64(max(1, cfg.Instances)), onDeny: cfg.OnDeny,
 		expose: cfg.Expose, countPreflight: cfg.CountPreflight, observer: cfg.Observer, logger: log,
 	}
 	s.rules = make([]rule, len(cfg.Rules))

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -185,5 +187,33 @@ func TestTooManyWindows(t *testing.T) {
 	}
 	if refused < 100 {
 		t.Errorf("of 200 requests under ever new windows %d were refused, want all after the first 64", refused)
+	}
+}
+
+// TestTooManyWindowsAtOnce: whatever many requests ask for at the same time, no window above the bound reaches the
+// store.
+func TestTooManyWindowsAtOnce(t *testing.T) {
+	var made atomic.Int64
+	rule := httplimit.Rule{Name: "tenant", Key: httplimit.Everyone(), Limit: limiter.PerHour(1 << 20)}
+	rule.LimitFunc = func(*http.Request) (limiter.Limit, error) {
+		return limiter.Per(1<<20, time.Duration(min(made.Add(1), 200))*time.Minute), nil
+	}
+	store := &scripted{}
+	m := mustNew(t, httplimit.Config{Store: store, Rules: []httplimit.Rule{rule}})
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 200 {
+				serve(m, "192.0.2.1:1")
+			}
+		})
+	}
+	wg.Wait()
+	windows := map[time.Duration]bool{}
+	for _, c := range store.charges() {
+		windows[c.Limit.Window] = true
+	}
+	if len(windows) != 64 {
+		t.Errorf("%d windows reached the store, want 64", len(windows))
 	}
 }

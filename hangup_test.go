@@ -74,3 +74,32 @@ func TestClientThatLeavesBeforeTheLocalCountIsNotServed(t *testing.T) {
 		t.Errorf("log: got %q, want one line, about the store", got)
 	}
 }
+
+// leavesDecided is a store that decides, and whose client leaves meanwhile.
+type leavesDecided struct {
+	*scripted
+	leave context.CancelFunc
+}
+
+func (s leavesDecided) Take(ctx context.Context, charges []limiter.Charge) (bool, error) {
+	defer s.leave()
+	return s.scripted.Take(ctx, charges)
+}
+
+// TestNobodyIsToldOfAClientThatHasLeft: a decision that nobody waits for is neither observed nor logged.
+func TestNobodyIsToldOfAClientThatHasLeft(t *testing.T) {
+	ctx, leave := context.WithCancel(t.Context())
+	rule := failingRule("r", httplimit.FailLocal, 5)
+	rule.Shadow = true
+	var seen recorder
+	var log bytes.Buffer
+	m := mustNew(t, httplimit.Config{
+		Store:    leavesDecided{&scripted{answer: func(c *limiter.Charge) { c.Allowed = false }}, leave},
+		Observer: &seen, Rules: []httplimit.Rule{rule}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	o := m.Check(httplimit.HTTPRequest(get().WithContext(ctx)))
+	if !o.Abandoned() || len(seen.seen) > 0 || log.Len() > 0 {
+		t.Errorf("status %d, observed %q, log %q, want 499 and nothing else", o.Status(), seen.seen, log.String())
+	}
+	o.Settle(499)
+}

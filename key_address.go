@@ -100,9 +100,6 @@ func (k *addressKey) find(r Request) (text string, isKey bool, err error) {
 
 // plainPeer is a shortcut for the commonest key, the address of an IPv4 peer: it saves more than 5 % of a request.
 func (k *addressKey) plainPeer(r Request) (text string, ok bool) {
-	if k.header != "" {
-		return "", false
-	}
 	if text, ok = k.resolver.PlainPeer(r.RemoteAddr()); ok {
 		k.checkIgnored(r)
 	}

@@ -3,9 +3,10 @@ package httplimit
 import (
 	"bytes"
 	"encoding/base64"
-	"net/http"
 	"net/textproto"
 	"strings"
+
+	"github.com/httplimit/httplimit/internal/clientip"
 )
 
 // BearerToken is the token of "Authorization: Bearer ...". It is a [Secret]: hashed wherever it goes.
@@ -59,7 +60,7 @@ func (k basicUser) compile(*keyCompiler, string) keyNode   { return textKey(k.fi
 
 func (k headerKey) compile(c *keyCompiler, field string) keyNode {
 	switch {
-	case !isToken(k.name):
+	case !clientip.IsToken(k.name):
 		c.fault(field, "%q is not the name of a header field", k.name)
 	case strings.EqualFold(k.name, "Host"):
 		c.fault(field, "Host is not among the header fields of a request, want a KeyFunc that returns r.Host")
@@ -68,7 +69,7 @@ func (k headerKey) compile(c *keyCompiler, field string) keyNode {
 }
 
 func (k cookie) compile(c *keyCompiler, field string) keyNode {
-	if !isToken(k.name) {
+	if !clientip.IsToken(k.name) {
 		c.fault(field, "%q is not the name of a cookie", k.name)
 	}
 	return textKey(k.find)
@@ -147,6 +148,3 @@ func credentials(r Request, scheme string) (string, bool) {
 	}
 	return word, true
 }
-
-// isToken reports whether s is a token of RFC 9110, section 5.6.2, which the names of fields and of cookies are.
-func isToken(s string) bool { return (&http.Cookie{Name: s}).Valid() == nil }

@@ -43,3 +43,31 @@ func TestHandlerAllocations(t *testing.T) {
 		})
 	}
 }
+
+// TestReusedMemoryHoldsNoKey: nor does the memory of a rule that turns out not to apply.
+func TestReusedMemoryHoldsNoKey(t *testing.T) {
+	skip := func(*http.Request) (int64, error) { return 0, ErrSkip }
+	key := KeyFunc(func(*http.Request) (string, error) { return "alice", nil })
+	m, err := New(Config{Rules: []Rule{
+		{
+			Name:  "applies",
+			Key:   key,
+			Limit: limiter.PerDay(5),
+		}, {Name: "skipped", Key: key, Limit: limiter.PerDay(5), Cost: skip},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &Outcome{}
+	o.own.r = httptest.NewRequest(http.MethodGet, "/", nil)
+	o.check(m, &o.own, false)
+	if len(o.decision.charges) != 1 || o.decision.charges[0].Key != "alice" {
+		t.Fatalf("got the charges %+v, want one of alice", o.decision.charges)
+	}
+	o.Settle(http.StatusOK)
+	for _, c := range o.decision.charges[:cap(o.decision.charges)] {
+		if c.Key != "" {
+			t.Errorf("the memory still holds the key %q", c.Key)
+		}
+	}
+}

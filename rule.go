@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/httplimit/httplimit/limiter"
 )
@@ -135,7 +134,7 @@ func (r *rule) fillCharge(c *limiter.Charge, req Request, log *logger) (applies 
 	if c.Scope != r.scope {
 		c.Scope = r.scope
 	}
-	c.Key, c.Limit, c.Cost, c.Mode = key, r.Limit, 1, r.mode
+	c.Limit, c.Cost, c.Mode = r.Limit, 1, r.mode
 	c.State, c.Decision, c.Cached = limiter.State{}, limiter.Decision{}, false
 	if r.LimitFunc != nil {
 		if c.Limit, applies = r.limitFor(req, log); !applies {
@@ -147,6 +146,7 @@ func (r *rule) fillCharge(c *limiter.Charge, req Request, log *logger) (applies 
 			return false
 		}
 	}
+	c.Key = key // last, so that the memory holds on to no key of a rule that does not apply
 	return true
 }
 
@@ -183,22 +183,29 @@ func (r *rule) costOf(req Request, log *logger) (cost int64, applies bool) {
 	return cost, true
 }
 
-// windowSet holds the pairs of Algorithm and Window in which one configuration counts. Safe for concurrent use.
+// windowSet holds the windows in which one configuration counts. Safe for concurrent use.
 type windowSet struct {
-	pairs sync.Map // of limiter.Limit with these two fields
-	count atomic.Int32
+	mu    sync.RWMutex
+	known map[limiter.Limit]bool // with Algorithm and Window only
 }
 
-// maxWindows bounds what a LimitFunc can make a store keep: each pair is a set of counters of its own.
+// maxWindows bounds what a LimitFunc can make a store keep: each pair of Algorithm and Window has counters of its own.
 const maxWindows = 64
 
 // add adds the window of l. The error says that there are too many.
 func (w *windowSet) add(l limiter.Limit) error {
 	pair := limiter.Limit{Algorithm: l.Algorithm, Window: l.Window}
-	if _, known := w.pairs.LoadOrStore(pair, nil); known || w.count.Add(1) <= maxWindows {
+	w.mu.RLock()
+	known := w.known[pair]
+	w.mu.RUnlock()
+	if known {
 		return nil
 	}
-	w.pairs.Delete(pair)
-	w.count.Add(-1)
-	return fmt.Errorf("it would be one of more than %d different windows, want fewer", maxWindows)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.known) >= maxWindows && !w.known[pair] {
+		return fmt.Errorf("it would be one of more than %d different windows, want fewer", maxWindows)
+	}
+	w.known[pair] = true
+	return nil
 }

@@ -43,7 +43,7 @@ func convert(c *fiber.Ctx) *http.Request {
 	return r.WithContext(context.WithValue(c.UserContext(), contextKey{}, c))
 }
 
-// bodyLength is -1 for a chunked body. Where no field tells of a body, which is -2 to fasthttp, there is none.
+// bodyLength is -1 for a chunked body. Where no field announces a body, which is -2 to fasthttp, there is none.
 func bodyLength(header *fasthttp.RequestHeader) int64 {
 	const untold = -2
 	length := header.ContentLength()

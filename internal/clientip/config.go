@@ -70,7 +70,7 @@ func (c *checker) trust(cfg Config) {
 			c.fault("Header", "it is empty though something is trusted, "+
 				`want the field that the proxies write, such as "X-Forwarded-For"`)
 		}
-	case !isToken(cfg.Header):
+	case !IsToken(cfg.Header):
 		c.fault("Header", "%q is not the name of a header field", cfg.Header)
 	case cfg.TrustedHops > 0 && !list:
 		c.fault("TrustedHops", "%s holds one address and no hops to count, want TrustedProxies", cfg.Header)

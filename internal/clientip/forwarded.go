@@ -68,7 +68,7 @@ func forwardedFor(element string) (value string, ok bool) {
 		}
 		name, rest, _ := strings.Cut(element, "=")
 		text, rest, valid := forwardedValue(rest)
-		if !isToken(name) || !valid {
+		if !IsToken(name) || !valid {
 			return "", false
 		}
 		if strings.EqualFold(name, "for") {

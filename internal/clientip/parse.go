@@ -66,7 +66,7 @@ func parseElement(s string) (netip.Addr, string) {
 func parseNode(s string) (netip.Addr, string) {
 	addr, port := splitPort(s)
 	obfuscated, ok := strings.CutPrefix(port, ":_")
-	if port != "" && !isPort(port) && !(ok && isToken(obfuscated)) {
+	if port != "" && !isPort(port) && !(ok && IsToken(obfuscated)) {
 		return netip.Addr{}, ""
 	}
 	return parseAddress(addr)
@@ -124,8 +124,8 @@ func parseAddress(s string) (addr netip.Addr, text string) {
 	return addr, text
 }
 
-// isToken reports whether s is a token of RFC 9110, section 5.6.2, such as the name of a field.
-func isToken(s string) bool {
+// IsToken reports whether s is a token of RFC 9110, section 5.6.2, such as the name of a field.
+func IsToken(s string) bool {
 	for i := range len(s) {
 		if !isTokenByte(s[i]) {
 			return false

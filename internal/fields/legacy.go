@@ -2,7 +2,7 @@ package fields
 
 import "time"
 
-// addLegacy adds the styles that can tell of one policy only.
+// addLegacy adds the styles that can describe one policy only.
 func (b *Builder) addLegacy(style Style, policies []Standing, refused bool) {
 	one := strictest(policies)
 	if refused && !one.Violated {

@@ -29,7 +29,11 @@ func (s *Store) takeBatch(charges []limiter.Charge) (taken bool, err error) {
 	if err := b.collect(s, charges); err != nil {
 		return false, err
 	}
-	now, dropped := b.lock(s.clock.now())
+	now := s.clock.now()
+	// Once they are locked, the batch's own stripes are not swept for the others.
+	for s.budget.used.Load()+int64(len(b.counters)) > s.budget.most && s.sweepNext(nil, now) {
+	}
+	now, dropped := b.lock(now)
 	if dropped {
 		b.unlock()
 		return s.takeBatch(charges)

@@ -16,7 +16,7 @@ const (
 	stripesAhead = 8
 	// mostCredit bounds what one newcomer may sweep, in slots: about one millisecond.
 	mostCredit = 1 << 18
-	// creditEach is how many slots each newcomer to a full store may sweep on average. Where sweeps cost more,
+	// creditEach is what each search in a full store adds to the slots that may be swept. Where sweeps cost more,
 	// because fewer than one counter in 50 is idle, newcomers take the place of live counters instead.
 	creditEach = 64
 	// tagWindows is how many windows have tags of their own. A shard that was not swept for half of them is swept
@@ -25,7 +25,7 @@ const (
 )
 
 // sweepNext sweeps the next stripe that may hold idle counters, and reports whether there was one. The caller holds
-// the lock of its own stripe. Stripes that are locked are passed over, so there is nothing to wait for.
+// the lock of its own stripe, or own is nil. Stripes that are locked are passed over, so there is nothing to wait for.
 func (s *Store) sweepNext(own *stripe, now int64) bool {
 	if s.credit.Load() < mostCredit {
 		s.credit.Add(creditEach)

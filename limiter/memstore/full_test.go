@@ -114,6 +114,37 @@ func TestBatchFindsExpired(t *testing.T) {
 	}
 }
 
+// TestLargeBatchesEvictNobodyBelowTheBound: a batch that locks most of the stripes still finds the idle counters in
+// them.
+func TestLargeBatchesEvictNobodyBelowTheBound(t *testing.T) {
+	const most = 512
+	long := limiter.Limit{Requests: 10, Window: 10 * time.Hour, Algorithm: limiter.FixedWindow}
+	short := limiter.Limit{Requests: 10, Window: 300 * time.Millisecond, Algorithm: limiter.FixedWindow}
+	for size, live := range map[int]int{1: most * 84 / 100, 24: most * 84 / 100, 100: most * 65 / 100} {
+		store := newStore(t, most)
+		advance := memstore.StopClock(store)
+		for i := range live {
+			spend(t, store, fmt.Sprint("live ", i), long, 5)
+		}
+		for round := range 100 {
+			for i := 0; store.Stats().Keys < most; i++ {
+				spend(t, store, fmt.Sprint("idle ", round, " ", i), short, 1)
+			}
+			advance(short.Window)
+			var batch []limiter.Charge
+			for i := range size {
+				batch = append(batch, one(fmt.Sprint("newcomer ", round, " ", i), short, 1)[0])
+			}
+			if taken, err := store.Take(context.Background(), batch); !taken || err != nil {
+				t.Fatalf("batches of %d: got %v, %v, want them taken", size, taken, err)
+			}
+		}
+		if stats := store.Stats(); stats.Evicted != 0 || stats.Overflowed != 0 {
+			t.Errorf("batches of %d: got %+v, want none evicted and none in the sketch", size, stats)
+		}
+	}
+}
+
 // TestFloodForgetsLeastUsedFirst: a key that has used much of its limit stays, one that has hardly begun may go.
 func TestFloodForgetsLeastUsedFirst(t *testing.T) {
 	const most = 2048
