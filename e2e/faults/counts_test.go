@@ -165,7 +165,9 @@ func TestOneAnswerLate(t *testing.T) {
 		beside(t)
 		s := startService(t, r.store)
 		l := s.load(t)
+		outlasted := 0 // rounds that took so long that their late answer came after the time-out
 		for round := range 10 {
+			began := time.Now()
 			held, release := make(chan struct{}), make(chan struct{})
 			var once sync.Once
 			r.proxy.Set(proxy.Fault{Answer: func(request []byte) (a proxy.Action) {
@@ -181,14 +183,17 @@ func TestOneAnswerLate(t *testing.T) {
 				}
 			}
 			close(release)
+			if time.Since(began) > soon/2 {
+				outlasted++
+			}
 		}
 		for _, r := range l.end() {
 			if r.fault != "" {
 				t.Errorf("a client saw: %s", r.fault)
 			}
 		}
-		if got := s.seen.undecided(); got != 0 && s.halted() < soon/8 {
-			t.Errorf("%d requests were left undecided, want none", got)
+		if got := s.seen.undecided(); got > outlasted && s.halted() < soon/8 {
+			t.Errorf("%d requests were left undecided, want at most %d", got, outlasted)
 		}
 		if got := s.seen.of(local, httplimit.SourceStore, httplimit.ResultAllowed); got > quota {
 			t.Errorf("admitted: %d, want at most %d", got, quota)
