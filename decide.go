@@ -33,9 +33,8 @@ type appliedRule struct {
 	violated bool          // the rule refused the request
 }
 
-// Decisions are reused, and their slices still hold what an earlier request left in them. Pointers are mostly the same
-// for the next request, so they are written only where they change: without that the write barriers of a running
-// garbage collection took a fifth of a request's time.
+// Decisions are reused with what an earlier request left in them, and pointers are written only where they change: else
+// the write barriers of a running garbage collection took a fifth of a request's time.
 
 // begin makes d ready for the decision of m on a request by s.
 func (d *decision) begin(ctx context.Context, m *Middleware, s *settings) {

@@ -11,7 +11,7 @@ import (
 // ruleKeys makes the Charge.Key of the requests that one rule counts. Safe for concurrent use.
 type ruleKeys struct {
 	key, noKey compiledKey
-	peer       *addressKey // key, if it is an address alone
+	peer       *addressKey // key, if it is the peer's address alone
 	nobody     string      // the key of requests without either identity
 	warnings   *addressWarnings
 }
@@ -27,15 +27,16 @@ func compileKey(
 	builders := keyenc.NewPool(keySecret)
 	c := keyCompiler{warnings: newAddressWarnings(warn)}
 	k := &ruleKeys{
-		key:   c.compile(field, key, "", builders),
-		noKey: c.compile(noKeyField, noKey, keyenc.MarkNoKey, builders),
-
+		key:      c.compile(field, key, "", builders),
+		noKey:    c.compile(noKeyField, noKey, keyenc.MarkNoKey, builders),
 		warnings: c.warnings,
 	}
 	if len(c.faults) > 0 {
 		return nil, c.faults
 	}
-	k.peer, _ = k.key.single.(*addressKey)
+	if k.peer, _ = k.key.single.(*addressKey); k.peer != nil && k.peer.header != "" {
+		k.peer = nil // the header decides, not the peer
+	}
 	b := builders.Get()
 	b.Mark(keyenc.MarkNobody)
 	k.nobody = b.Key(false)

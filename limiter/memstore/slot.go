@@ -88,7 +88,7 @@ func (sh *shard) takeFast(words []uint64, number, now int64, c *limiter.Charge) 
 	w.Previous, w.Current, _ = unpackCounts(words[1])
 	c.At = now
 	if taken = w.Spend(c); taken {
-		words[1] = packCounts(w.Previous, w.Current, usageClass(c))
+		words[1] = packCounts(w.Previous, w.Current, usageClass(c, c.Limit.Requests))
 	}
 	return taken
 }
@@ -111,7 +111,7 @@ func (sh *shard) save(hash uint64, n int, found bool, u *algorithm.Usage, c *lim
 		sh.addOverflow(hash, u)
 		return
 	}
-	words, class := sh.slot(n), usageClass(c)
+	words, class := sh.slot(n), usageClass(c, c.Limit.Capacity())
 	words[0] = withLow(hash, class)
 	switch sh.table.Algorithm {
 	case limiter.TokenBucket:
@@ -182,9 +182,9 @@ const (
 	quarters  = 4
 )
 
-// usageClass returns the class after c was spent.
-func usageClass(c *limiter.Charge) uint8 {
-	capacity, cost := c.Limit.Capacity(), min(max(1, c.Cost), limiter.MaxCount)
+// usageClass returns the class after c was spent. capacity is that of its limit.
+func usageClass(c *limiter.Charge, capacity int64) uint8 {
+	cost := min(max(1, c.Cost), limiter.MaxCount)
 	if c.Remaining >= cost {
 		halvings := bits.Len64(uint64(capacity)) - bits.Len64(uint64(capacity-c.Remaining))
 		return uint8(max(0, lastBelow-halvings))
