@@ -8,7 +8,7 @@ import (
 )
 
 // atOnce is how many parallel tests of a package run at a time where the machine has fewer processors.
-const atOnce = 6
+const atOnce = 4
 
 // Main is for TestMain of packages whose parallel tests wait more than they compute, for servers or for time to pass.
 // It runs more of them at a time than go test would, unless the flag -parallel says how many.
