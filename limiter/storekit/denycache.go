@@ -33,6 +33,7 @@ const (
 type DenyCache struct {
 	seed maphash.Seed
 	sets []denySet // a power of two
+	hits [hitStripes]hitCount
 }
 
 type denySet struct {
@@ -97,6 +98,7 @@ func (d *DenyCache) Answer(charges []limiter.Charge, now time.Duration) bool {
 	if first == nil {
 		return false
 	}
+	d.countHit()
 	for i := range charges {
 		var r *refusal
 		switch {
