@@ -96,6 +96,6 @@ func (s *Store) call(ctx context.Context, before time.Duration, f func(context.C
 	case ctx.Err() != nil, errors.Is(err, storekit.ErrBusy):
 		outcome = storekit.Undecided
 	}
-	s.breaker.End(permit, s.clock.Now(), outcome)
+	s.breaker.End(permit, s.clock.Now(), outcome, err)
 	return err
 }

@@ -231,7 +231,7 @@ func (b *batcher) passOn(f *flight) {
 	defer b.mu.Unlock()
 	f.batches = slices.DeleteFunc(f.batches, func(w *batch) bool { return w.gone })
 	if len(f.batches) == 0 {
-		b.breaker.End(f.permit, b.clock.Now(), storekit.Undecided)
+		b.breaker.End(f.permit, b.clock.Now(), storekit.Undecided, nil)
 		b.end(f)
 		return
 	}

@@ -118,6 +118,16 @@ func judge(outcomes []outcome) storekit.Outcome {
 	return how
 }
 
+// firstError returns the first error of the outcomes, nil if there is none.
+func firstError(outcomes []outcome) error {
+	for i := range outcomes {
+		if err := outcomes[i].err; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // tooLate returns the error of a flight whose time is over.
 func (b *batcher) tooLate() error {
 	return fmt.Errorf("redisstore: no answer within %v: %w", b.timeout, context.DeadlineExceeded)
@@ -138,7 +148,11 @@ func (b *batcher) finish(f *flight, outcomes []outcome, err error, how storekit.
 	close(f.done)
 	b.end(f)
 	b.mu.Unlock()
-	b.breaker.End(f.permit, now, how)
+	cause := err
+	if cause == nil {
+		cause = firstError(outcomes)
+	}
+	b.breaker.End(f.permit, now, how, cause)
 	for i, w := range f.batches {
 		if err != nil {
 			w.outcome = outcome{err: err}

@@ -20,7 +20,7 @@ func call(b *storekit.Breaker, at time.Duration, how storekit.Outcome) bool {
 	if err != nil {
 		return false
 	}
-	b.End(p, at, how)
+	b.End(p, at, how, nil)
 	return true
 }
 
@@ -101,7 +101,7 @@ func TestBreakerProbes(t *testing.T) {
 	if call(b, 201*ms, storekit.Succeeded) {
 		t.Error("a second call started during a probe")
 	}
-	b.End(probe, 210*ms, storekit.Succeeded)
+	b.End(probe, 210*ms, storekit.Succeeded, nil)
 	if b.Open() {
 		t.Error("still open after a probe that succeeded")
 	}
@@ -154,11 +154,11 @@ func TestBreakerProbeThatNeverReports(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the lost probe wedged the breaker: %v", err)
 	}
-	b.End(lost, 301*ms, storekit.Undecided) // late, and no longer the probe
+	b.End(lost, 301*ms, storekit.Undecided, nil) // late, and no longer the probe
 	if _, err := b.Begin(302 * ms); err == nil {
 		t.Error("a third probe started during the second")
 	}
-	b.End(second, 303*ms, storekit.Succeeded)
+	b.End(second, 303*ms, storekit.Succeeded, nil)
 	if b.Open() {
 		t.Error("still open after the second probe succeeded")
 	}
@@ -170,11 +170,11 @@ func TestBreakerLateReports(t *testing.T) {
 	for i := range 5 {
 		call(b, time.Duration(i)*25*ms, storekit.Failed)
 	}
-	b.End(early, 150*ms, storekit.Failed)
+	b.End(early, 150*ms, storekit.Failed, nil)
 	if _, err := b.Begin(200 * ms); err != nil {
 		t.Errorf("a failure from before it opened put the probe off: %v", err)
 	}
-	b.End(early, 201*ms, storekit.Succeeded)
+	b.End(early, 201*ms, storekit.Succeeded, nil)
 	if b.Open() {
 		t.Error("still open after an answer of the server")
 	}

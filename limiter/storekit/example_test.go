@@ -31,13 +31,13 @@ func (r *remote) Take(ctx context.Context, charges []limiter.Charge) (bool, erro
 	after := r.clock.Now()
 	switch {
 	case err == nil:
-		r.breaker.End(permit, after, storekit.Succeeded)
+		r.breaker.End(permit, after, storekit.Succeeded, nil)
 		r.cache.Learn(charges, taken, before, after)
 		return taken, nil
 	case ctx.Err() != nil:
-		r.breaker.End(permit, after, storekit.Undecided)
+		r.breaker.End(permit, after, storekit.Undecided, nil)
 	default:
-		r.breaker.End(permit, after, storekit.Failed)
+		r.breaker.End(permit, after, storekit.Failed, err)
 	}
 	r.cache.Forget(charges, after)
 	return false, err
