@@ -103,15 +103,15 @@ func (b *batcher) call(f *flight) {
 	err = nil
 }
 
-// judge returns what the breaker learns from a flight: one that brought any decision succeeded, and where any of the
-// errors is about a slot that moves, nothing is known.
+// judge returns what the breaker learns from a flight: one that brought any decision succeeded, or an error that is about
+// its batch alone, and where any of the errors is about a slot that moves, nothing is known.
 func judge(outcomes []outcome) storekit.Outcome {
 	how := storekit.Failed
 	for i := range outcomes {
-		switch err := outcomes[i].err; {
-		case err == nil:
+		switch o := &outcomes[i]; {
+		case o.err == nil, o.answered:
 			return storekit.Succeeded
-		case slotMoves(err):
+		case slotMoves(o.err):
 			how = storekit.Undecided
 		}
 	}

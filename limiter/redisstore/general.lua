@@ -29,6 +29,23 @@ local current, previous, spent, returned, returnedprevious = {}, {}, {}, {}, {}
 
 local function whole(x) return format('%.0f', x) end
 
+-- A server that is full, a replica, or cannot replicate or save denies the first write of a script; once one has
+-- succeeded it denies no more. So every write goes by pcall, and a batch whose first one is denied has written nothing.
+-- Reads stand, and so do refusals.
+
+-- Runs a write and returns its error, or nil.
+local function try(...)
+  local result = pcall(...)
+  return type(result) == 'table' and result.err or nil
+end
+
+local fault -- the error of the batch's first write that failed
+
+-- Runs a write of a batch, unless one has failed.
+local function write(...)
+  fault = fault or try(...)
+end
+
 -- Each algorithm is a function that makes its functions, called on first use: to make them all would cost more than a
 -- decision.
 
@@ -49,14 +66,14 @@ local function windowcounts()
     return floor(high / w) * 32768 + floor((high % w * 32768 + p % 32768 * r) / w)
   end
 
-  local function set(key, charge, c, p)
+  local function set(run, key, charge, c, p)
     local value
     if c < FIELD and p < FIELD then
       value = whole(charge.word + p * FIELD + c)
     else
       value = format('%.0f:%.0f:%.0f', charge.number, p, c)
     end
-    call('SET', key, value, 'PX', whole(charge.rest + charge.window))
+    run('SET', key, value, 'PX', whole(charge.rest + charge.window))
   end
 
   -- Returns how many windows ago a word with this tag was written: 0, 1, or -1 for in the future.
@@ -96,22 +113,22 @@ local function windowcounts()
       previous[i] = c
     elseif windows == -1 then
       -- Counts from the future are taken for those of now, all of them, as nobody knows how far the previous window
-      -- weighed. They are stored so at once: a key that is only refused would stay locked until the clock has caught
-      -- up.
+      -- weighed. They are stored so at once, if the server lets: a key that is only refused would stay locked until the
+      -- clock has caught up.
       current[i] = min(c + p, MOST)
-      set(key, charge, current[i], 0)
+      set(try, key, charge, current[i], 0)
     end
   end
 
-  local function write(i, charge)
+  local function store(i, charge)
     local key, c, p = keys[i], current[i] + spent[i], previous[i]
     if c + p == 0 then
-      if stored[i] then call('DEL', key) end
+      if stored[i] then write('DEL', key) end
     elseif packed[i] and c < FIELD then
       local added = spent[i] - returned[i] - returnedprevious[i] * FIELD
-      if added ~= 0 then call('INCRBY', key, whole(added)) end
+      if added ~= 0 then write('INCRBY', key, whole(added)) end
     else
-      set(key, charge, c, p)
+      set(write, key, charge, c, p)
     end
   end
 
@@ -121,7 +138,7 @@ local function windowcounts()
     return free
   end
 
-  return {read = read, available = available, write = write}
+  return {read = read, available = available, store = store}
 end
 
 -- Token buckets
@@ -134,9 +151,9 @@ local function tokenbucket()
 
   local function ceildiv(a, b) return a == 0 and 0 or floor((a - 1) / b) + 1 end
 
-  local function set(key, debt, rate)
+  local function set(run, key, debt, rate)
     local life = min(ceildiv(debt, rate), LONGEST)
-    call('SET', key, format('%.0f:%.0f', debt, now), 'PX', whole(life))
+    run('SET', key, format('%.0f:%.0f', debt, now), 'PX', whole(life))
   end
 
   local function read(i, charge)
@@ -153,26 +170,26 @@ local function tokenbucket()
     if passed < 0 then
       -- The clock went back. Nothing was refilled, and the moment is now: otherwise nothing would be refilled until the
       -- clock has caught up.
-      set(key, debt, rate)
+      set(try, key, debt, rate)
       passed = 0
     end
     -- Compared before it is multiplied, so that it stays exact.
     if passed < ceildiv(debt, rate) then current[i] = debt - passed * rate end
   end
 
-  local function write(i, charge)
+  local function store(i, charge)
     local debt, most = current[i], EXACT - 1
     if spent[i] > floor((most - debt) / charge.window) then debt = most else debt = debt + spent[i] * charge.window end
     if debt > 0 then
-      set(keys[i], debt, charge.requests)
+      set(write, keys[i], debt, charge.requests)
     elseif stored[i] then
-      call('DEL', keys[i])
+      write('DEL', keys[i])
     end
   end
 
   local function available(i, charge) return charge.capacity - ceildiv(current[i], charge.window) - spent[i] end
 
-  return {read = read, available = available, write = write}
+  return {read = read, available = available, store = store}
 end
 
 -- Sliding logs
@@ -202,6 +219,7 @@ local function slidinglog()
       if part(log, low, field) >= bound then return low end
       low = low + 1
     end
+    if log.unstored then return low end
     high = call('LLEN', log.key) / 2
     while low < high do
       local middle = floor((low + high) / 2)
@@ -214,20 +232,27 @@ local function slidinglog()
   local function before(log, pair) return pair == 0 and 0 or part(log, pair - 1, 1) end
 
   -- Makes the list end with that running total, at the pair that reaches it.
-  local function cut(log, total)
-    call('LTRIM', log.key, '0', whole(2 * search(log, 1, total) + 1))
-    call('LSET', log.key, '-1', whole(total))
+  local function cut(run, log, total)
+    local failed = run('LTRIM', log.key, '0', whole(2 * search(log, 1, total) + 1))
+    if not failed then run('LSET', log.key, '-1', whole(total)) end
+    return failed
   end
 
   -- The clock went back: units taken in the future are taken for units of now. The list is stored so at once, as a log
-  -- that is only refused would be locked until the clock has caught up.
+  -- that is only refused would be locked until the clock has caught up. Where the server denies that, all units are
+  -- taken for units of now, until it lets.
   local function reanchor(log, window)
     local total = before(log, search(log, 0, now + 1))
-    if total == log.base then call('DEL', log.key) else cut(log, total) end
-    if total == log.base then log.total, log.base, log.first = log.live, 0, 0 end
-    call('RPUSH', log.key, whole(now), whole(log.total))
-    call('PEXPIRE', log.key, whole(2 * window))
+    local failed
+    if total == log.base then failed = try('DEL', log.key) else failed = cut(try, log, total) end
     log.newest = now
+    if failed then
+      log.head, log.first, log.unstored = {whole(now), whole(log.total)}, 0, true
+      return
+    end
+    if total == log.base then log.total, log.base, log.first = log.live, 0, 0 end
+    try('RPUSH', log.key, whole(now), whole(log.total))
+    try('PEXPIRE', log.key, whole(2 * window))
     log.head = call('LRANGE', log.key, '0', whole(2 * FEW - 1))
   end
 
@@ -272,39 +297,39 @@ local function slidinglog()
 
   -- Starts a list anew, with all units as if taken now.
   local function rewrite(i, charge)
-    if stored[i] then call('DEL', keys[i]) end
+    if stored[i] then write('DEL', keys[i]) end
     local units = current[i] + spent[i]
     if units == 0 then return end
-    call('RPUSH', keys[i], whole(now), whole(units))
-    call('PEXPIRE', keys[i], whole(2 * charge.window))
+    write('RPUSH', keys[i], whole(now), whole(units))
+    write('PEXPIRE', keys[i], whole(2 * charge.window))
   end
 
-  local function write(i, charge)
+  local function store(i, charge)
     local key, log = keys[i], logs[i]
     -- Nothing live is left of it, or (after centuries) running totals are about to lose exactness.
-    if current[i] == 0 or log.total > EXACT / 2 then return rewrite(i, charge) end
+    if current[i] == 0 or log.unstored or log.total > EXACT / 2 then return rewrite(i, charge) end
     local total = log.base + current[i]
-    if returned[i] > 0 then cut(log, total) end
+    if returned[i] > 0 then cut(write, log, total) end
     if spent[i] > 0 then
       if digits(call('LINDEX', key, '-2')) == now then
-        call('LSET', key, '-1', whole(total + spent[i]))
+        write('LSET', key, '-1', whole(total + spent[i]))
       else
-        call('RPUSH', key, whole(now), whole(total + spent[i]))
+        write('RPUSH', key, whole(now), whole(total + spent[i]))
       end
     end
     if log.first > DEAD then
-      call('LTRIM', key, whole(2 * (log.first - 1)), '-1')
-      call('LSET', key, '0', '0') -- the base is dead wherever the clock goes
+      write('LTRIM', key, whole(2 * (log.first - 1)), '-1')
+      write('LSET', key, '0', '0') -- the base is dead wherever the clock goes
     end
     -- Once per window is enough: this outlives all that is taken before the next.
     if floor(now / charge.window) ~= floor(log.newest / charge.window) then
-      call('PEXPIRE', key, whole(2 * charge.window))
+      write('PEXPIRE', key, whole(2 * charge.window))
     end
   end
 
   local function available(i, charge) return charge.requests - current[i] - spent[i] end
 
-  return {read = read, available = available, write = write, awaited = awaited, newestleft = newestleft}
+  return {read = read, available = available, store = store, awaited = awaited, newestleft = newestleft}
 end
 
 -- Batches
@@ -315,7 +340,7 @@ local makers = {
 local made = {}
 
 -- Returns the functions of an algorithm: read fills in the place of a key, and returns an error or nil; the error is
--- empty for a value of another program. available returns how many more units fit. write stores the place of a key.
+-- empty for a value of another program. available returns how many more units fit. store writes the place of a key.
 local function algorithm(kind)
   local one = made[kind]
   if not one then
@@ -365,23 +390,26 @@ end
 local function readkey(i, charge)
   spent[i], returned[i], returnedprevious[i] = 0, 0, 0
   if charge.mode == FORGET then
-    call('DEL', keys[i])
     current[i], previous[i], stored[i], packed[i] = 0, 0, false, false
-    return nil
+    return try('DEL', keys[i])
   end
   return charge.algorithm.read(i, charge)
+end
+
+-- Answers a batch whose reply begins at verdict by the error of one of its keys.
+local function fail(verdict, i, text)
+  for place = verdict + 2, replies do reply[place] = nil end
+  reply[verdict], reply[verdict + 1], replies = -i, text, verdict + 1
 end
 
 -- Decides the batch whose first key is at that place in KEYS.
 local function decide(shape, place)
   for i = 1, shape.keys do keys[i] = names[place + i - 1] end
   local verdict = replies + 1
+  fault = nil
   for i = 1, shape.keys do
-    local fault = readkey(i, shape.first[i])
-    if fault then
-      reply[verdict], reply[verdict + 1], replies = -i, fault, verdict + 1
-      return
-    end
+    local unread = readkey(i, shape.first[i])
+    if unread then return fail(verdict, i, unread) end
   end
   replies = verdict
   for i = 1, shape.keys do
@@ -404,7 +432,8 @@ local function decide(shape, place)
   if not taken then return end
   for i = 1, shape.keys do
     if spent[i] + returned[i] + returnedprevious[i] > 0 then
-      shape.first[i].algorithm.write(i, shape.first[i])
+      shape.first[i].algorithm.store(i, shape.first[i])
+      if fault then return fail(verdict, i, fault) end
     end
   end
 end

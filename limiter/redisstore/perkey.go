@@ -94,7 +94,7 @@ func (s *Store) ask(ctx context.Context, g *keyGroup, start time.Duration, judge
 		b.spendNothing()
 	}
 	if err := s.servers.of(ctx, b).do(ctx, b); err != nil {
-		return false, err
+		return false, b.locate(err, g.charges)
 	}
 	if err := b.read(g.charges); err != nil {
 		return false, err

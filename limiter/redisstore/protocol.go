@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/httplimit/httplimit/limiter"
 	"github.com/httplimit/httplimit/limiter/algorithm"
 )
@@ -25,15 +27,17 @@ import (
 // The reply is the server's time, then for each batch, in their order:
 //
 //	fast.lua     one number: twice the counts before the batch (previous * 2^24 + current), plus 1 if it was taken;
-//	             or -1 if the script left it alone, for general.lua to decide
+//	             or -1 if the script left it alone, for general.lua to decide; or -2 if the server denied the write.
+//	             The error of that follows the last batch.
 //	general.lua  1 (taken) or 0; for each key two numbers, which say what it held before the batch: the current and
 //	             the previous count of a window, the debt of a bucket, or the units and the newest moment of a log; and
 //	             for each charge of a log two moments: when the unit was taken for which it waits, 0 if it fits, and
 //	             when the newest unit was taken that is left after a refund, else 0.
-//	             For a batch of which a key cannot be read, two values instead: minus the place of the key, and the
-//	             error, which is empty if neither script wrote what the key holds.
+//	             For a batch of which a key cannot be read or written, two values instead: minus the place of the
+//	             key, and the error, which is empty if neither script wrote what the key holds.
 const (
 	undecided = -1 // of fast.lua
+	denied    = -2 // of fast.lua
 	countBits = 24
 	faultSize = 2 // values
 )
@@ -98,12 +102,13 @@ func (b *batch) appendAsks(args []any) []any {
 // outcome is what the server answered to a batch.
 type outcome struct {
 	at        int64 // the server's time, in Unix milliseconds
-	counts    int64 // of fast.lua: previous << countBits + current
+	counts    int64 // of fast.lua: previous << countBits + current; of a fault: the place of its key in the batch, from 0
 	values    []any // of general.lua: its part of the reply; nil if fast.lua has decided
 	err       error
 	taken     bool // the server spent the batch
 	undecided bool // fast.lua left the batch alone
 	again     bool // the batch was certainly not decided, and may be soon
+	answered  bool // the server answered, and err is about this batch alone
 }
 
 // read gives each batch of the call its part of the reply.
@@ -114,6 +119,10 @@ func (c *scriptCall) read(reply any, fast bool) error {
 	}
 	at := number(values[0])
 	values = values[1:]
+	var denial any
+	if fast && len(values) > len(c.batches) {
+		denial = values[len(c.batches)]
+	}
 	for i, b := range c.batches {
 		if len(values) == 0 {
 			return errShortReply
@@ -125,9 +134,16 @@ func (c *scriptCall) read(reply any, fast bool) error {
 		if len(values) < size {
 			return errShortReply
 		}
-		if fast {
+		switch {
+		case fast && first == denied && denial == nil:
+			return errShortReply
+		case fast && first == denied:
+			c.outcomes[i] = fault(at, 0, denial)
+		case fast:
 			c.outcomes[i] = outcome{at: at, counts: first >> 1, taken: first&1 == 1, undecided: first == undecided}
-		} else {
+		case first < 0:
+			c.outcomes[i] = fault(at, -first-1, values[1])
+		default:
 			c.outcomes[i] = outcome{at: at, values: values[:size:size], taken: first == 1}
 		}
 		values = values[size:]
@@ -169,26 +185,48 @@ func (o *outcome) held(place int) (first, second int64) {
 	return number(o.values[1+2*place]), number(o.values[2+2*place])
 }
 
-// fault returns the error of a batch that was not decided.
-func (o *outcome) fault(keys []string) error {
-	if o.err != nil || o.values == nil {
-		return o.err
+// errForeign is for a key with a value of another type or form. It does not name the key, which is a client.
+var errForeign = errors.New("what a key holds was not written by this store; Reset deletes it")
+
+// denials begin the errors by which a server denies every write and answers reads: it is full, a replica, misses its
+// replicas, or cannot save.
+var denials = []string{"OOM ", "READONLY ", "NOREPLICAS ", "MISCONF "}
+
+// fault returns the outcome of a batch that was not decided although the script ran.
+func fault(at, place int64, reply any) outcome {
+	text := fmt.Sprint(reply)
+	if text == "" || strings.Contains(text, "WRONGTYPE") {
+		return outcome{at: at, counts: place, err: errForeign, answered: true}
 	}
-	place := number(o.values[0])
-	if place >= 0 {
-		return nil
+	for _, word := range denials {
+		// Some servers write the line of the script in front.
+		if _, rest, found := strings.Cut(text, word); found {
+			err := fmt.Errorf("redisstore: the server denies writes: %w", errorReply(word+rest))
+			return outcome{at: at, counts: place, err: err, answered: true, again: redis.IsReadOnlyError(err)}
+		}
 	}
-	key, text := keys[-place-1], o.values[1]
-	if text == "" || strings.Contains(fmt.Sprint(text), "WRONGTYPE") {
-		return fmt.Errorf("redisstore: what key %q holds was not written by this store; Reset deletes it", key)
-	}
-	return fmt.Errorf("redisstore: key %q cannot be read: %v", key, text)
+	err := fmt.Errorf("redisstore: a key of the batch cannot be used: %w", errorReply(text))
+	return outcome{at: at, counts: place, err: err}
 }
+
+// locate adds to the error of a value that the store did not write where that is, without the key.
+func (b *batch) locate(err error, charges []limiter.Charge) error {
+	if err != errForeign {
+		return err
+	}
+	c := &charges[slices.Index(b.of, int(b.outcome.counts))]
+	return fmt.Errorf("redisstore: %v of scope %q: %w", c.Limit, c.Scope, err)
+}
+
+// errorReply returns an error of the type that go-redis has for error replies, and does not name.
+func errorReply(text string) error { return like(redis.ErrNoScript, text) }
+
+func like[T ~string](_ T, text string) T { return T(text) }
 
 // read turns the outcome into usages.
 func (b *batch) read(charges []limiter.Charge) error {
-	if err := b.outcome.fault(b.keys); err != nil {
-		return err
+	if b.outcome.err != nil {
+		return b.outcome.err
 	}
 	b.usages = b.usages[:0]
 	for i := range charges {

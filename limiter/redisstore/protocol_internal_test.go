@@ -56,6 +56,7 @@ func TestReadReply(t *testing.T) {
 		{"fast, one too few", true, []any{int64(7), int64(2*counts + 1)}, true, false},
 		{"general", false,
 			[]any{int64(7), int64(1), int64(5), int64(3), int64(0), int64(0), int64(-1), "WRONGTYPE"}, false, true},
+		{"fast, denied without the reason", true, []any{int64(7), int64(2*counts + 1), int64(denied)}, true, false},
 		{"general, one too few", false,
 			[]any{int64(7), int64(1), int64(5), int64(3), int64(0), int64(0), int64(-1)}, true, false},
 		{"general, no charges", false, []any{int64(7), int64(1), int64(5), int64(3), int64(0)}, true, false},
@@ -75,7 +76,7 @@ func TestReadReply(t *testing.T) {
 			if !c.outcomes[0].taken || c.outcomes[0].at != 7 || first != 5 || second != 3 {
 				t.Errorf("got %+v, which held %d and %d, want taken at 7, 5 and 3", c.outcomes[0], first, second)
 			}
-			if other := &c.outcomes[1]; other.undecided != tc.fast || (other.fault(two[1].keys) == nil) != tc.fast {
+			if other := &c.outcomes[1]; other.undecided != tc.fast || (other.err == nil) != tc.fast {
 				t.Errorf("got %+v, want left to general.lua: %v, or a fault", other, tc.fast)
 			}
 		})

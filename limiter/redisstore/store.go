@@ -100,7 +100,7 @@ func (s *Store) take(
 		if several && s.servers.refusesSeveralKeys(err) {
 			return s.takePerKey(ctx, charges, start)
 		}
-		return false, false, err
+		return false, false, b.locate(err, charges)
 	}
 	taken, err = b.decide(charges)
 	s.batches.put(b)
