@@ -54,15 +54,20 @@ const (
 //
 // Algorithm and Window are part of a counter's identity, Requests and Burst are not: when those change, what was
 // spent stays spent.
+//
+// A limit of 0 is valid and admits nothing: it is for a tenant who is suspended, or for addresses that are banned. It
+// refuses every charge but refunds and [Force], also one of Cost 0, with RetryAfter [Never], and no store is asked about
+// it. What the key has spent under another limit stays spent: it counts again if the other limit comes back.
 type Limit struct {
-	// Requests is how many units may be spent per Window: 1 to 1,000,000,000 (SlidingLog: to 100,000).
+	// Requests is how many units may be spent per Window: 0 to 1,000,000,000 (SlidingLog: to 100,000). 0 admits
+	// nothing; Burst is 0 then too.
 	Requests int64
 	// Window is whole milliseconds, from one millisecond to 366 days.
 	Window time.Duration
 	// Algorithm is SlidingWindow unless set.
 	Algorithm Algorithm
 	// Burst is the size of a TokenBucket: 0 means Requests, else 1 to 1,000,000,000. It must be 0 for the
-	// other algorithms. The larger of Requests and Burst, times Window in milliseconds, is at most 2^52.
+	// other algorithms and for a limit of 0. The larger of Requests and Burst, times Window in milliseconds, is at most 2^52.
 	Burst int64
 }
 
@@ -107,8 +112,8 @@ func (l Limit) Validate() error {
 	if l.Algorithm == SlidingLog {
 		most = maxLogRequests
 	}
-	if l.Requests < 1 || l.Requests > most {
-		fault("Requests is %d, want 1 to %d for %v", l.Requests, most, l.Algorithm)
+	if l.Requests < 0 || l.Requests > most {
+		fault("Requests is %d, want 0 to %d for %v", l.Requests, most, l.Algorithm)
 	}
 	inRange := l.Window >= time.Millisecond && l.Window <= maxWindow
 	whole := l.Window%time.Millisecond == 0
@@ -128,6 +133,9 @@ func (l Limit) Validate() error {
 
 // validateBurst checks what only a TokenBucket has: a Burst, and a bound on the product of capacity and Window.
 func (l Limit) validateBurst(fault func(format string, args ...any), windowOK bool) {
+	if l.Requests == 0 && l.Burst > 0 {
+		fault("Burst is %d, want 0 where Requests is 0: such a limit admits nothing", l.Burst)
+	}
 	if l.Burst < 0 || l.Burst > maxRequests {
 		fault("Burst is %d, want 0 (the same as Requests) or 1 to %d", l.Burst, int64(maxRequests))
 	}

@@ -49,6 +49,11 @@ func TestCapacity(t *testing.T) {
 func TestValidateAccepts(t *testing.T) {
 	for _, l := range []limiter.Limit{
 		limiter.Per(1, time.Millisecond),
+		limiter.Per(0, time.Millisecond),
+		limiter.PerDay(0),
+		{Window: year, Algorithm: limiter.SlidingLog},
+		{Window: year, Algorithm: limiter.FixedWindow},
+		{Window: year, Algorithm: limiter.TokenBucket},
 		limiter.Per(1_000_000_000, year),
 		{Requests: 1_000_000_000, Window: year, Algorithm: limiter.FixedWindow},
 		{Requests: 100_000, Window: year, Algorithm: limiter.SlidingLog},
@@ -69,11 +74,11 @@ func TestValidateNamesEveryFault(t *testing.T) {
 		limit  limiter.Limit
 		faults []string
 	}{
-		{"zero", limiter.Limit{}, []string{"Requests is 0", "Window is 0s"}},
+		{"zero", limiter.Limit{}, []string{"Window is 0s"}},
 		{"negative requests", limiter.Per(-1, time.Second), []string{"Requests is -1"}},
-		{"requests", limiter.Per(1_000_000_001, time.Second), []string{"Requests is 1000000001, want 1 to 1000000000"}},
+		{"requests", limiter.Per(1_000_000_001, time.Second), []string{"Requests is 1000000001, want 0 to 1000000000"}},
 		{"requests of a log", limiter.Limit{Requests: 100_001, Window: time.Second, Algorithm: limiter.SlidingLog},
-			[]string{"Requests is 100001, want 1 to 100000"}},
+			[]string{"Requests is 100001, want 0 to 100000"}},
 		{"negative window", limiter.Per(1, -time.Second), []string{"Window is -1s"}},
 		{"no whole window", limiter.Per(1, 1500*time.Microsecond), []string{"Window is 1.5ms, want whole milliseconds"}},
 		{"short window", limiter.Per(1, 999*time.Microsecond), []string{"Window is 999µs, want 1ms to 366 days"}},
@@ -87,6 +92,8 @@ func TestValidateNamesEveryFault(t *testing.T) {
 			[]string{"Burst is -1, want 0"}},
 		{"burst", limiter.Limit{Requests: 1, Window: time.Second, Algorithm: limiter.TokenBucket, Burst: 1_000_000_001},
 			[]string{"Burst is 1000000001"}},
+		{"burst of a limit of 0", limiter.Limit{Window: time.Second, Algorithm: limiter.TokenBucket, Burst: 5},
+			[]string{"Burst is 5, want 0 where Requests is 0"}},
 		{"algorithm", limiter.Limit{Requests: 1, Window: time.Second, Algorithm: 4}, []string{"Algorithm is 4"}},
 		{
 			"bucket of too many milliseconds", limiter.Limit{Requests: 1, Window: 1 << 23 * time.Millisecond,

@@ -52,14 +52,14 @@ func TestNewNamesEveryFault(t *testing.T) {
 		{"nothing", nil, nil, []string{"store is nil", "no limits"}},
 		{"no limits", s, nil, []string{"no limits"}},
 		{"no store", nil, []limiter.Limit{limiter.PerMinute(5)}, []string{"store is nil"}},
-		{"invalid limits", s, []limiter.Limit{limiter.PerMinute(0), limiter.PerHour(5), limiter.Per(5, 0)},
-			[]string{"limits[0]: limiter: Requests is 0", "limits[2]: limiter: Window is 0s"}},
+		{"invalid limits", s, []limiter.Limit{limiter.PerMinute(-1), limiter.PerHour(5), limiter.Per(5, 0)},
+			[]string{"limits[0]: limiter: Requests is -1", "limits[2]: limiter: Window is 0s"}},
 		{"one counter", s, []limiter.Limit{limiter.PerMinute(5), limiter.PerHour(10), limiter.Per(6, 60*time.Second)},
 			[]string{"limits[0] and limits[2] have the same Algorithm and Window"}},
 		{"refused by the store", picky{s}, []limiter.Limit{limiter.PerMinute(5), log},
 			[]string{"limits[1]: " + errPicky.Error()}},
 		{"invalid before refused", picky{s}, []limiter.Limit{{Algorithm: limiter.SlidingLog}},
-			[]string{"limits[0]: limiter: Requests is 0", "Window is 0s"}},
+			[]string{"limits[0]: limiter: Window is 0s"}},
 		{"invalid without a store", nil, []limiter.Limit{limiter.PerMinute(-1)},
 			[]string{"store is nil", "limits[0]: limiter: Requests is -1"}},
 	} {
@@ -83,8 +83,9 @@ func TestNewNamesEveryFault(t *testing.T) {
 func TestNewAccepts(t *testing.T) {
 	s := refstore.New(func() int64 { return noon })
 	for name, limits := range map[string][]limiter.Limit{
-		"one":         {limiter.PerMinute(5)},
-		"two windows": {limiter.PerMinute(5), limiter.PerHour(5)},
+		"one":          {limiter.PerMinute(5)},
+		"a limit of 0": {limiter.PerMinute(0)},
+		"two windows":  {limiter.PerMinute(5), limiter.PerHour(5)},
 		"two algorithms, one window": {limiter.PerMinute(5),
 			{Requests: 5, Window: time.Minute, Algorithm: limiter.FixedWindow}},
 	} {

@@ -26,7 +26,7 @@ type Stats struct {
 	// Estimate is what is compared with the limit: Current plus Previous x PreviousWeight, rounded down.
 	Estimate int64 `json:"estimate"`
 
-	// Allowed is true if one more unit would fit now. Durations are nanoseconds in JSON; RetryAfter is [Never]
+	// Allowed is true if one more unit would fit now, never under a limit of 0. Durations are nanoseconds in JSON; RetryAfter is [Never]
 	// (the largest int64) if the limit can never allow a unit.
 	Allowed    bool          `json:"allowed"`
 	Remaining  int64         `json:"remaining"`
@@ -38,12 +38,21 @@ type Stats struct {
 func (l *Limiter) Stats(ctx context.Context, key string) ([]Stats, error) {
 	charges := l.fromPool(key, 1, Peek)
 	defer l.release(charges)
+	for i := range *charges {
+		if c := &(*charges)[i]; c.Limit.Requests == 0 {
+			c.Mode, c.Cost = Force, 0 // refused without a look at the counter in every other mode; spends nothing
+		}
+	}
 	if _, err := l.store.Take(ctx, *charges); err != nil {
 		return nil, err
 	}
 	stats := make([]Stats, len(*charges))
 	for i := range *charges {
-		stats[i] = newStats(&(*charges)[i])
+		c := &(*charges)[i]
+		if c.Limit.Requests == 0 {
+			c.Decision = Decision{RetryAfter: Never}
+		}
+		stats[i] = newStats(c)
 	}
 	return stats, nil
 }

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Never is the RetryAfter of a charge that can never pass because its Cost is above the limit's capacity.
+// Never is the RetryAfter of a charge that can never pass because its Cost is above the limit's capacity, or because
+// the limit is 0.
 const Never = time.Duration(math.MaxInt64)
 
 // MaxCount is the largest count of a counter. Larger ones become MaxCount; it is above every valid limit.
@@ -23,7 +24,8 @@ type Decision struct {
 	// Remaining is how many units the same key could spend right now. It is never negative.
 	Remaining int64
 	// RetryAfter is 0 when Allowed, else the shortest time after which this charge would fit if nothing else
-	// were spent meanwhile: exact, in whole milliseconds. It is [Never] if Cost is above the limit's capacity.
+	// were spent meanwhile: exact, in whole milliseconds. It is [Never] if Cost is above the limit's capacity, and for
+	// every Cost if the limit is 0.
 	RetryAfter time.Duration
 	// ResetAfter is the time until the whole quota is free again if nothing is spent meanwhile.
 	ResetAfter time.Duration
@@ -71,8 +73,9 @@ type Charge struct {
 	Mode Mode
 	State
 	Decision
-	// Cached is true if the store has refused the batch by what it remembers of earlier refusals, without asking
-	// its server. Charges of the batch that it has not judged have Allowed true and the rest of their Decision 0.
+	// Cached is true if the store has refused the batch from memory: by what it remembers of earlier refusals, without
+	// asking its server, or because of an Enforce charge on a limit of 0. Charges of the batch that it has not judged
+	// have Allowed true, and the rest of their Decision and their State are 0.
 	Cached bool
 }
 
@@ -90,8 +93,15 @@ type Store interface {
 	// A refusal is not an error. An error means that the store could not decide: nothing is known to be spent,
 	// and the Decisions mean nothing. If ctx has already ended, nothing is spent and its error is returned.
 	//
+	// A limit of 0 refuses its charges before anything else is looked at: State, Remaining and ResetAfter are 0, and
+	// RetryAfter is Never. An Enforce charge on it refuses the batch without asking any counter, refunds in it included,
+	// and the batch is Cached; Shadow and Peek charges on it change nothing for the others. [algorithm.TakeZero] is the
+	// whole of it. Refunds (Cost below 0) and Force charges reach the counter whatever the limit.
+	//
 	// After a batch was spent, Remaining and ResetAfter of each charge describe its counter right after that charge.
 	// After a refusal they describe the counters as they are, with nothing of the batch spent.
+	//
+	// [algorithm.TakeZero]: https://pkg.go.dev/github.com/httplimit/httplimit/limiter/algorithm#TakeZero
 	Take(ctx context.Context, charges []Charge) (taken bool, err error)
 	// Reset clears the counters of the charges. Cost and Mode do not matter.
 	Reset(ctx context.Context, charges []Charge) error

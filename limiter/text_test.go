@@ -31,6 +31,10 @@ func TestParseLimit(t *testing.T) {
 		{text: "100/m sliding-window", want: limiter.PerMinute(100), short: "100/m"},
 		{text: "10/h sliding-log", want: limiter.Limit{Requests: 10, Window: time.Hour, Algorithm: limiter.SlidingLog}},
 		{text: "10/2d fixed-window", want: limiter.Limit{Requests: 10, Window: 2 * day, Algorithm: limiter.FixedWindow}},
+		{text: "0/m", want: limiter.PerMinute(0)},
+		{text: "00/60s", want: limiter.PerMinute(0), short: "0/m"},
+		{text: "0/h sliding-log", want: limiter.Limit{Window: time.Hour, Algorithm: limiter.SlidingLog}},
+		{text: "0/15s token-bucket", want: limiter.Limit{Window: 15 * time.Second, Algorithm: limiter.TokenBucket}},
 		{text: "20/s token-bucket", want: limiter.Limit{Requests: 20, Window: time.Second, Algorithm: limiter.TokenBucket}},
 		{text: "20/s token-bucket burst=40", want: limiter.Limit{Requests: 20, Window: time.Second,
 			Algorithm: limiter.TokenBucket, Burst: 40}},
@@ -90,7 +94,7 @@ func TestParseLimitRefuses(t *testing.T) {
 		{"burst without a number", "20/s token-bucket burst=", "want N/[N]unit"},
 		{"burst of 0", "20/s token-bucket burst=0", "burst=0 says nothing"},
 		{"burst without a bucket", "20/s burst=40", "Burst is 40, want 0"},
-		{"no requests", "0/s", "Requests is 0"},
+		{"burst of a limit of 0", "0/s token-bucket burst=5", "Burst is 5, want 0"},
 		{"window of 0", "5/0s", "Window is 0s"},
 		{"too many requests", "1000000001/s", "Requests is 1000000001"},
 		{"number beyond 64 bits", "99999999999999999999/s", "too large a number"},
@@ -163,7 +167,7 @@ func TestLimitInJSON(t *testing.T) {
 
 func FuzzParseLimit(f *testing.F) {
 	for _, seed := range []string{"100/m", "5/15s", "20/s token-bucket burst=40", "10/h sliding-log",
-		"1/366d fixed-window", "007/60s", "5/ms ", "1e9/s", ""} {
+		"1/366d fixed-window", "007/60s", "5/ms ", "0/m", "0/s token-bucket burst=1", "1e9/s", ""} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

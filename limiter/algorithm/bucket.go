@@ -14,13 +14,19 @@ const maxDebt = 1<<53 - 1
 // LoadBucket fills a zero Usage with what a TokenBucket holds at now. Stored are its debt and the moment at which it
 // had that debt, in Unix milliseconds; for a bucket that was never stored, both are 0. The bucket has been refilled
 // since then at the rate of l. If the clock went back, nothing has been refilled.
+//
+// A limit of 0 admits nothing, but refunds and Force charges ask its bucket: it refills one unit a window then, as with
+// the lowest other limit, so that what a key owes when its limit becomes 0 ends some time.
 func (u *Usage) LoadBucket(l *limiter.Limit, now, at, debt int64) {
 	u.At = now
 	// Compared before the multiplication, which would overflow after a long idle time.
-	if passed := max(0, now-at); passed < arith.CeilDiv(debt, l.Requests) {
-		u.Debt = debt - passed*l.Requests
+	if passed, rate := max(0, now-at), refillRate(l); passed < arith.CeilDiv(debt, rate) {
+		u.Debt = debt - passed*rate
 	}
 }
+
+// refillRate returns how much debt a bucket refills in a millisecond.
+func refillRate(l *limiter.Limit) int64 { return max(1, l.Requests) }
 
 // DebtAfter returns the debt to store after a batch: that of u plus what the batch has spent.
 func (u *Usage) DebtAfter(l limiter.Limit) int64 {
@@ -34,12 +40,12 @@ func (u *Usage) DebtAfter(l limiter.Limit) int64 {
 func (u *Usage) bucketRetryAfter(l *limiter.Limit, cost int64) time.Duration {
 	window := l.Window.Milliseconds()
 	// The debt that must be refilled before the cost fits. Here cost is at most the capacity.
-	return arith.Millis(arith.CeilDiv(u.Debt-(l.Capacity()-cost)*window, l.Requests))
+	return arith.Millis(arith.CeilDiv(u.Debt-(l.Capacity()-cost)*window, refillRate(l)))
 }
 
 func (u *Usage) bucketResetAfter(l limiter.Limit, extra int64) time.Duration {
 	after := Usage{Debt: u.Debt, Spent: extra}
-	return arith.Millis(arith.CeilDiv(after.DebtAfter(l), l.Requests))
+	return arith.Millis(arith.CeilDiv(after.DebtAfter(l), refillRate(&l)))
 }
 
 // refundDebt takes n units off the debt, or all of it if it is less.

@@ -8,6 +8,8 @@ import "github.com/httplimit/httplimit/limiter"
 // If the batch is taken, Spent and Returned of each counter are what has changed, and Current, Previous and Debt are
 // what is left of what it held before: it now holds Current + Spent units. If the batch is refused, these fields are
 // as they were, and Spent and Returned are 0.
+//
+// Charges that a limit of 0 refuses are answered as [TakeZero] does, and do not change their counters.
 func Decide(charges []limiter.Charge, counters []Usage, of []int) (taken bool) {
 	taken = true
 	for i := range charges {
@@ -23,6 +25,9 @@ func Decide(charges []limiter.Charge, counters []Usage, of []int) (taken bool) {
 	}
 	for i := range charges {
 		c, u := &charges[i], &counters[of[i]]
+		if refusedByZero(c) {
+			continue
+		}
 		c.At, c.Current, c.Previous = u.At, u.used(&c.Limit), u.Previous
 		c.Remaining = max(0, u.remaining(&c.Limit, 0))
 		c.ResetAfter = u.resetAfter(&c.Limit, 0)
@@ -36,6 +41,10 @@ func Decide(charges []limiter.Charge, counters []Usage, of []int) (taken bool) {
 // A batch of one charge needs no more than Judge: it is taken if the charge fits or its Mode is not Enforce. A charge
 // that does not fit leaves u as it was.
 func (u *Usage) Judge(c *limiter.Charge) (fits bool) {
+	if refusedByZero(c) {
+		refuse(c)
+		return false
+	}
 	l := &c.Limit
 	before, refundAt := u.Spent, c.At
 	// Field by field: copying the whole struct right after these writes would be a store-forwarding stall.

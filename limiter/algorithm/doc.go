@@ -3,9 +3,10 @@
 //
 // For each batch a store
 //
-//  1. loads what it keeps of each counter into a [Usage]: [Usage.LoadWindow], [Usage.LoadBucket], [Usage.LoadLog];
-//  2. lets [Decide] judge the batch, or [Usage.Judge] if the batch is one charge;
-//  3. writes back what has changed: the fields Spent and Returned of each Usage say how much.
+//  1. answers it by [TakeZero] if a limit of 0 refuses one of its charges, which [AsksZero] reports;
+//  2. loads what it keeps of each counter into a [Usage]: [Usage.LoadWindow], [Usage.LoadBucket], [Usage.LoadLog];
+//  3. lets [Decide] judge the batch, or [Usage.Judge] if the batch is one charge;
+//  4. writes back what has changed: the fields Spent and Returned of each Usage say how much.
 //
 // Package limitertest checks the result.
 package algorithm

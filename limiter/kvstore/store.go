@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 	"github.com/httplimit/httplimit/limiter/storekit"
 )
 
@@ -30,6 +31,9 @@ type Store struct {
 func (s *Store) Take(ctx context.Context, charges []limiter.Charge) (taken bool, err error) {
 	if err := s.check(ctx, charges); err != nil || len(charges) == 0 {
 		return err == nil, err
+	}
+	if algorithm.AsksZero(charges) {
+		return algorithm.TakeZero(charges, func(others []limiter.Charge) (bool, error) { return s.Take(ctx, others) })
 	}
 	before := s.clock.Now()
 	if s.refusals.Answer(charges, before) {

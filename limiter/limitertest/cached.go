@@ -33,20 +33,30 @@ func (s *storeTest) noteRefusals(got answer) {
 	}
 }
 
-// mayBeCached reports whether the store may have refused a batch without reading its counters: it repeats an earlier
-// refusal of a charge that would still be refused, and all other charges are such charges or were not judged.
+// mayBeCached reports whether the store may have refused a batch without reading its counters: it has a charge that a
+// limit of 0 refuses, or repeats an earlier refusal of a charge that would still be refused; and all other charges are
+// such charges or were not judged.
 func (s *storeTest) mayBeCached(got, want answer) bool {
-	repeats := false
+	refused := false
 	for i := range got.charges {
 		g, w := &got.charges[i], &want.charges[i]
 		switch {
-		case !got.taken && g.Mode == limiter.Enforce && !w.Allowed && s.repeats(g):
-			repeats = true
-		case got.taken || g.Decision != limiter.Decision{Allowed: true}:
+		case got.taken:
+			return false
+		case refusedByZero(g) && g.State == w.State && g.Decision == w.Decision:
+			refused = refused || g.Mode == limiter.Enforce
+		case g.Mode == limiter.Enforce && !w.Allowed && s.repeats(g):
+			refused = true
+		case !unjudged(g):
 			return false
 		}
 	}
-	return repeats
+	return refused
+}
+
+// unjudged reports whether a charge is marked as one that the store has not judged.
+func unjudged(c *limiter.Charge) bool {
+	return c.Cached && c.State == limiter.State{} && c.Decision == limiter.Decision{Allowed: true}
 }
 
 // repeats reports whether the answer is one that was given before, with its waits less by the time since.

@@ -30,6 +30,10 @@ func testEndedContext(s *storeTest) {
 	}
 	s.wantLeft(4, key)
 	s.pass(cost(4, key))
+	zero := []limiter.Charge{s.charge("key", 0, 1)}
+	if taken, err := s.Store.Take(canceled, zero); taken || !errors.Is(err, context.Canceled) {
+		s.Errorf("Take on a limit of 0 with an ended context: %t, %v, want false, %v", taken, err, context.Canceled)
+	}
 }
 
 // aliasing returns a string over memory whose owner will use it for something else.

@@ -55,9 +55,9 @@ func (b batch) String() string {
 
 func describe(c *limiter.Charge) string {
 	return fmt.Sprintf("{%s %d of %v on %.40q/%.40q; at %d current %d previous %d; "+
-		"allowed %t remaining %d retry %s reset %s}",
+		"allowed %t remaining %d retry %s reset %s cached %t}",
 		modeName(c.Mode), c.Cost, c.Limit, c.Scope, c.Key, c.At, c.Current, c.Previous,
-		c.Allowed, c.Remaining, wait(c.RetryAfter), wait(c.ResetAfter))
+		c.Allowed, c.Remaining, wait(c.RetryAfter), wait(c.ResetAfter), c.Cached)
 }
 
 func wait(d time.Duration) string {

@@ -83,12 +83,12 @@ func (h *history) units(l limiter.Limit, at int64) (current, previous int64) {
 	return current, previous
 }
 
-// debtAt returns the debt less what was refilled since, at the rate of l.
+// debtAt returns the debt less what was refilled since, at the rate of l: under a limit of 0 at that of 1.
 func (h *history) debtAt(l limiter.Limit, at int64) *big.Int {
 	if h.debt == nil {
 		return new(big.Int)
 	}
-	left := product(max(0, at-h.at), l.Requests)
+	left := product(max(0, at-h.at), max(1, l.Requests))
 	if left.Sub(h.debt, left).Sign() < 0 {
 		return new(big.Int)
 	}

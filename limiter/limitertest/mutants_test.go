@@ -126,7 +126,8 @@ func misread(change func(*limiter.Charge)) func(*refstore.Store) limiter.Store {
 			}
 			taken, err := r.Take(ctx, others)
 			for i := range charges {
-				charges[i].State, charges[i].Decision = others[i].State, others[i].Decision
+				c, other := &charges[i], &others[i]
+				c.State, c.Decision, c.Cached = other.State, other.Decision, other.Cached
 			}
 			return taken, err
 		}}
@@ -196,7 +197,7 @@ func misreset(reset func(r *refstore.Store, charges []limiter.Charge)) func(*ref
 func mutants() []mutant {
 	var all []mutant
 	for _, some := range [][]mutant{batchMutants(), modeMutants(), refundMutants(), nameMutants(), timeMutants(),
-		callMutants()} {
+		callMutants(), zeroMutants()} {
 		all = append(all, some...)
 	}
 	return all

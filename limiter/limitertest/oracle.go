@@ -36,6 +36,11 @@ func (o oracle) take(charges []limiter.Charge, moments []int64) (taken bool) {
 	taken = true
 	for i := range charges {
 		c := &charges[i]
+		if refusedByZero(c) {
+			c.State, c.Decision = limiter.State{}, limiter.Decision{RetryAfter: limiter.Never}
+			taken = taken && c.Mode != limiter.Enforce
+			continue
+		}
 		id := counterOf(c)
 		p := pending[id]
 		if p == nil {
@@ -50,6 +55,9 @@ func (o oracle) take(charges []limiter.Charge, moments []int64) (taken bool) {
 	if !taken {
 		for i := range charges {
 			c := &charges[i]
+			if refusedByZero(c) {
+				continue
+			}
 			untouched := pendingCounter{held: o.held(counterOf(c)), limit: c.Limit, at: moments[i]}
 			untouched.describe(c)
 			c.State = untouched.state()
@@ -62,6 +70,11 @@ func (o oracle) take(charges []limiter.Charge, moments []int64) (taken bool) {
 		}
 	}
 	return true
+}
+
+// refusedByZero reports whether c asks for something of a limit of 0, which admits nothing.
+func refusedByZero(c *limiter.Charge) bool {
+	return c.Limit.Requests == 0 && c.Cost >= 0 && c.Mode != limiter.Force
 }
 
 func (o oracle) held(id counter) *history {

@@ -78,6 +78,9 @@ func (st *stream) charge() limiter.Charge {
 	if st.algorithm == limiter.TokenBucket {
 		limit.Burst = pick[int64](st.random, 0, 0, 5, 60)
 	}
+	if st.random.IntN(20) == 0 {
+		limit.Requests, limit.Burst = 0, 0
+	}
 	whole := capacity(limit)
 	c := limiter.Charge{
 		Scope: pick(st.random, "x", "y") + strconv.FormatUint(st.seed, 10),

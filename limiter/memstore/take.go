@@ -13,6 +13,9 @@ func (s *Store) Take(ctx context.Context, charges []limiter.Charge) (taken bool,
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
+	if algorithm.AsksZero(charges) {
+		return algorithm.TakeZero(charges, func(others []limiter.Charge) (bool, error) { return s.Take(ctx, others) })
+	}
 	if len(charges) == 1 {
 		return s.takeOne(&charges[0])
 	}

@@ -144,7 +144,8 @@ end
 -- Token buckets
 --
 -- A bucket is stored as the text debt:moment, the debt in units times the window. It expires when the debt is refilled,
--- at the rate of the latest charge.
+-- at the rate of the latest charge. Under a limit of 0, which refunds and forced charges may have, it refills one unit
+-- a window.
 
 local function tokenbucket()
   local LONGEST = 2 ^ 42 -- ms, 139 years: every server can add this to its clock
@@ -157,7 +158,7 @@ local function tokenbucket()
   end
 
   local function read(i, charge)
-    local key, rate = keys[i], charge.requests
+    local key, rate = keys[i], max(charge.requests, 1)
     local value = pcall('GET', key)
     current[i], previous[i], stored[i] = 0, 0, false
     if not value then return nil end
@@ -181,7 +182,7 @@ local function tokenbucket()
     local debt, most = current[i], EXACT - 1
     if spent[i] > floor((most - debt) / charge.window) then debt = most else debt = debt + spent[i] * charge.window end
     if debt > 0 then
-      set(write, keys[i], debt, charge.requests)
+      set(write, keys[i], debt, max(charge.requests, 1))
     elseif stored[i] then
       write('DEL', keys[i])
     end

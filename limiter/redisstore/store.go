@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 	"github.com/httplimit/httplimit/limiter/storekit"
 )
 
@@ -37,6 +38,9 @@ func (s *Store) Take(ctx context.Context, charges []limiter.Charge) (taken bool,
 	}
 	if len(charges) == 0 {
 		return true, nil
+	}
+	if algorithm.AsksZero(charges) {
+		return algorithm.TakeZero(charges, func(others []limiter.Charge) (bool, error) { return s.Take(ctx, others) })
 	}
 	before := s.clock.Now()
 	if s.cache.Answer(charges, before) {

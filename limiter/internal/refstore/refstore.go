@@ -49,6 +49,9 @@ func (s *Store) Take(ctx context.Context, charges []limiter.Charge) (bool, error
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
+	if algorithm.AsksZero(charges) {
+		return algorithm.TakeZero(charges, func(others []limiter.Charge) (bool, error) { return s.Take(ctx, others) })
+	}
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	now := s.Clock()
