@@ -121,7 +121,7 @@ func (d *decision) reportRefusal(r *appliedRule, c *limiter.Charge) {
 	if r.Shadow {
 		r.state.shadow.refuse(d.m.logger, r.Name)
 	}
-	if c.RetryAfter == limiter.Never {
+	if c.RetryAfter == limiter.Never && c.Limit.Requests > 0 { // a limit of 0 is meant
 		d.m.logger.warnOnce(r.Name, "a request can never pass", errTooCostly)
 	}
 }

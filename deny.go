@@ -20,7 +20,7 @@ type Denial struct {
 	Status int
 	// RetryAfter is how long until the request can pass if nobody else spends anything: the longest wait of
 	// the violated rules, [limiter.Never] if one of them can never allow it, because the request costs more than
-	// its limit allows at once. With 503, when to try again.
+	// its limit allows at once or the limit is 0. With 503, when to try again.
 	RetryAfter time.Duration
 	// Rules are the violated rules, none of them Private; with 503 the rules with FailClosed.
 	Rules []Verdict

@@ -145,3 +145,57 @@ func ExampleNotFrom() {
 	// 200
 	// 429
 }
+
+// A deny list: the limit of 0 lets nothing pass, and OnlyFrom says whom it is for. Private keeps the list from its
+// clients. Behind a proxy it is the client's address that counts, so OnlyFrom and Key get the same key.
+func ExampleOnlyFrom() {
+	client := httplimit.ClientIP(netip.MustParsePrefix("192.0.2.0/24")) // the proxies' network
+	banned := []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("2001:db8:bad::/48")}
+	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{
+		{
+			Name:    "banned",
+			Key:     client,
+			Limit:   limiter.PerMinute(0),
+			When:    httplimit.OnlyFrom(client, banned...),
+			Private: true,
+		},
+		{Name: "ip", Key: client, Limit: limiter.PerMinute(100)},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	h := m.Handler(hello)
+	for _, address := range []string{"203.0.113.9", "2001:db8:bad::1", "198.51.100.7"} {
+		show(h, "X-Forwarded-For", address)
+	}
+	// Output:
+	// 429
+	// 429
+	// 200
+}
+
+// A suspended tenant: a limit of 0 refuses all of its requests, and tells no time at which to come back. What it has
+// spent stays counted until it is let in again.
+func ExampleRule_suspended() {
+	suspended := map[string]bool{"acme": true} // from the tenants' database
+	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{{
+		Name:  "tenant",
+		Key:   httplimit.Header("X-Tenant"), // that authentication has checked
+		Limit: limiter.PerMinute(600),
+		LimitFunc: func(r *http.Request) (limiter.Limit, error) {
+			if suspended[r.Header.Get("X-Tenant")] {
+				return limiter.PerMinute(0), nil
+			}
+			return limiter.PerMinute(600), nil
+		},
+	}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	h := m.Handler(hello)
+	show(h, "X-Tenant", "acme")
+	show(h, "X-Tenant", "umbrella")
+	// Output:
+	// 429
+	// 200
+}

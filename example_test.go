@@ -112,7 +112,7 @@ func ExampleMiddleware_Reconfigure() {
 		log.Fatal(err)
 	}
 	left()
-	fmt.Println(m.Reconfigure(perHour(0)) != nil)
+	fmt.Println(m.Reconfigure(perHour(-1)) != nil)
 	left()
 	// Output:
 	// 1 of 2/d

@@ -12,12 +12,15 @@ import (
 
 // FailurePolicy says what a rule does with requests that the store cannot decide: it is down, slower than its
 // time-out, or answers with an error. The zero value is FailLocal.
+//
+// A limit of 0 needs no store: whatever the policies are, a request to which a rule with such a limit applies is
+// refused with 429, and told no time to come back.
 type FailurePolicy uint8
 
 const (
 	// FailLocal counts in this process instead, with the rule's share: Requests (and Burst) divided by
-	// Config.Instances, rounded up. What is counted here is not charged to the store later. It takes memory for
-	// up to a million keys, as the default store does.
+	// Config.Instances, rounded up; the share of 0 is 0. What is counted here is not charged to the store later.
+	// It takes memory for up to a million keys, as the default store does.
 	FailLocal FailurePolicy = iota
 	// FailOpen lets the request pass. No field names the rule.
 	FailOpen
@@ -37,12 +40,15 @@ func (r *rule) failsClosed() bool { return r.Failure == FailClosed && !r.Shadow 
 func (d *decision) fallBack(err error) {
 	d.err = err
 	var local []int
+	refused := d.refusedByZero()
 	for i := range d.rules {
 		r := &d.rules[i]
 		r.state.health.failed(d.m.logger, r.rule, err)
 		r.source, r.spent, r.violated = SourceNone, false, false
 		d.charges[i].Decision = limiter.Decision{Allowed: true}
 		switch {
+		case refused, d.charges[i].Limit.Requests == 0:
+			local = append(local, i) // where the limit of 0 refuses, and nothing is counted
 		case r.failsClosed():
 			d.status, d.retryAfter = http.StatusServiceUnavailable, nextTry(err)
 		case r.Failure == FailLocal:
@@ -52,6 +58,16 @@ func (d *decision) fallBack(err error) {
 	if d.status == 0 && len(local) > 0 {
 		d.countLocally(local)
 	}
+}
+
+// refusedByZero reports whether a limit of 0 refuses the request, so that no store is needed to decide.
+func (d *decision) refusedByZero() bool {
+	for i := range d.charges {
+		if c := &d.charges[i]; c.Limit.Requests == 0 && c.Mode == limiter.Enforce {
+			return true
+		}
+	}
+	return false
 }
 
 // nextTry returns when the store may decide again, as far as its error says.
@@ -93,6 +109,9 @@ func (d *decision) countLocally(which []int) {
 // for.
 func share(l limiter.Limit, cost, instances int64) limiter.Limit {
 	capacity := l.Capacity()
+	if capacity == 0 {
+		return l
+	}
 	part := (capacity-1)/instances + 1
 	if cost <= capacity {
 		part = max(part, cost)

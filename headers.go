@@ -10,10 +10,11 @@ import (
 
 // HeaderStyle chooses the header fields of answers, as a set of the constants below: at most one RateLimit style and
 // at most one X style. Zero means RateLimitFields. A refusal carries Retry-After whatever the style, unless the request
-// costs more than its limit allows at once and can never pass.
+// can never pass: it costs more than its limit allows at once, or the limit is 0.
 //
 // The time in a field (t, reset) is that until the whole quota is free again; after a refusal it is that of
-// Retry-After, and RateLimit lists only the rules that were violated. Styles that can describe one rule only take the
+// Retry-After, and RateLimit lists only the rules that were violated. A limit of 0 has no such time: RateLimitFields
+// leave t out, and the styles that need a reset tell the limit's window. Styles that can describe one rule only take the
 // violated one with the longest wait, else the one with the least left.
 type HeaderStyle uint16
 

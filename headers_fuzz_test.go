@@ -15,6 +15,7 @@ import (
 func FuzzFields(f *testing.F) {
 	f.Add("ip", int64(100), int64(60_000), int64(99), int64(60e9), false)
 	f.Add(`x";q=999;z="`, int64(1), int64(1), int64(0), int64(1), true)
+	f.Add("closed", int64(0), int64(60_000), int64(0), int64(limiter.Never), true)
 	f.Add(`\"\`, int64(1e9), int64(366*24*3600*1000), int64(-1), int64(limiter.Never), true)
 	f.Fuzz(func(t *testing.T, name string, requests, window, remaining, wait int64, refused bool) {
 		limit := limiter.Per(requests, time.Duration(window)*time.Millisecond)
@@ -49,7 +50,11 @@ func FuzzFields(f *testing.F) {
 			if got, want := parameter(t, standing[i], "r"), min(max(remaining, 0), requests); got != want {
 				t.Errorf("r: got %d, want %d", got, want)
 			}
-			if got := parameter(t, standing[i], "t"); got < 0 {
+			if requests == 0 {
+				if got, has := standing[i].Params.Get("t"); has {
+					t.Errorf("t: got %v for a limit of 0, want none", got)
+				}
+			} else if got := parameter(t, standing[i], "t"); got < 0 {
 				t.Errorf("t: got %d, want none below 0", got)
 			}
 		}

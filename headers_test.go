@@ -59,12 +59,12 @@ func (hc headerCase) inexpressible() string {
 			return "no units but requests"
 		case p.Partition != nil:
 			return "no partition keys"
-		case p.Window == nil, p.Reset == nil:
-			return "every limit has a window and a reset"
+		case p.Window == nil, p.Reset == nil && p.Limit > 0:
+			return "every limit has a window, and but for 0 a reset"
 		case *p.Window%int64(time.Millisecond) != 0:
 			return "windows are whole milliseconds"
-		case p.Limit < 1 || p.Limit > 1_000_000_000:
-			return "limits are 1 to 1e9"
+		case p.Limit < 0 || p.Limit > 1_000_000_000:
+			return "limits are 0 to 1e9"
 		}
 	}
 	return ""
@@ -86,7 +86,7 @@ func TestHeaderVectors(t *testing.T) {
 	// Were a style or a range added, the vectors for it must no longer be passed over.
 	want := map[string]int{
 		"no such style": 5, "no units but requests": 4, "no partition keys": 2,
-		"every limit has a window and a reset": 2, "limits are 1 to 1e9": 2,
+		"every limit has a window, and but for 0 a reset": 1, "limits are 0 to 1e9": 2,
 	}
 	for why, n := range want {
 		if skipped[why] != n {
@@ -110,7 +110,10 @@ func runHeaderCase(t *testing.T, hc headerCase) {
 	}
 	store.answer = func(c *limiter.Charge) {
 		p := byName[strings.TrimPrefix(c.Scope, "/")]
-		c.Decision = limiter.Decision{Allowed: !p.Violated, Remaining: p.Remaining, ResetAfter: time.Duration(*p.Reset)}
+		c.Decision = limiter.Decision{Allowed: !p.Violated, Remaining: p.Remaining}
+		if p.Reset != nil {
+			c.ResetAfter = time.Duration(*p.Reset)
+		}
 		if p.Violated && p.RetryAfter == nil {
 			c.RetryAfter = limiter.Never
 		} else if p.Violated {

@@ -152,8 +152,10 @@ func TestChargeIsWhatTheRuleSays(t *testing.T) {
 			Cost:      func(r *http.Request) (int64, error) { return 7, nil }},
 		{Name: "shadow", Key: httplimit.Everyone(), Limit: limiter.PerMinute(5), Shadow: true},
 		{Name: "odd", Key: httplimit.Everyone(), Limit: limiter.PerMinute(5),
-			LimitFunc: func(*http.Request) (limiter.Limit, error) { return limiter.PerMinute(0), nil },
+			LimitFunc: func(*http.Request) (limiter.Limit, error) { return limiter.PerMinute(-1), nil },
 			Cost:      func(r *http.Request) (int64, error) { return -3, nil }},
+		{Name: "suspended", Key: httplimit.Everyone(), Limit: limiter.PerMinute(5), Shadow: true,
+			LimitFunc: func(*http.Request) (limiter.Limit, error) { return limiter.PerHour(0), nil }},
 	}})
 	serveRequest(m, get())
 	want := []limiter.Charge{
@@ -161,6 +163,7 @@ func TestChargeIsWhatTheRuleSays(t *testing.T) {
 		{Scope: "shop/plan", Limit: pro, Cost: 7},
 		{Scope: "shop/shadow", Limit: limiter.PerMinute(5), Cost: 1, Mode: limiter.Shadow},
 		{Scope: "shop/odd", Limit: limiter.PerMinute(5), Cost: 1},
+		{Scope: "shop/suspended", Limit: limiter.PerHour(0), Cost: 1, Mode: limiter.Shadow},
 	}
 	got := store.charges()
 	for i := range got {

@@ -24,10 +24,12 @@ type Rule struct {
 	// means by the address of the socket peer, so nobody gets past a rule by leaving a header out. Behind a
 	// proxy that is the proxy's address, one bucket for all of them: set NoKey to a [ClientIP] that trusts it.
 	NoKey Key
-	// Limit is how much each key may spend. Required.
+	// Limit is how much each key may spend. Required. A limit of 0, such as limiter.PerMinute(0), refuses every request
+	// that the rule applies to: with [OnlyFrom] as When it is a deny list.
 	Limit limiter.Limit
-	// LimitFunc, if set, may replace Limit for one request, by the plan of a tenant for example. After
-	// [ErrSkip] the rule does not apply; on any other error Limit holds, logged once per cause. The rules of a
+	// LimitFunc, if set, may replace Limit for one request, by the plan of a tenant for example: a limit of 0 suspends
+	// the tenant. After [ErrSkip] the rule does not apply; after any other error, and with a limit that is invalid (the
+	// zero Limit is), Limit holds, logged once per cause. The rules of a
 	// Middleware can have 64 different pairs of Algorithm and Window between them; that of a 65th is an error.
 	LimitFunc func(*http.Request) (limiter.Limit, error)
 	// Cost is how many units a request spends; nil means 1. After [ErrSkip] the rule does not apply; on any
@@ -156,16 +158,26 @@ func (r *rule) limitFor(req Request, log *logger) (l limiter.Limit, applies bool
 		return l, false
 	}
 	if err == nil && l != r.Limit {
-		err = r.check(l)
-	}
-	if err == nil && (l.Window != r.Limit.Window || l.Algorithm != r.Limit.Algorithm) {
-		err = r.windows.add(l)
+		l, err = r.checkReplacement(l)
 	}
 	if err != nil {
 		log.warnOnce(r.Name, "LimitFunc failed, the rule's Limit holds", err)
 		return r.Limit, true
 	}
 	return l, true
+}
+
+// checkReplacement returns l, which is to replace Limit, or an error if it cannot.
+func (r *rule) checkReplacement(l limiter.Limit) (limiter.Limit, error) {
+	err := r.check(l)
+	if err == nil && !l.SameWindow(&r.Limit) {
+		err = r.windows.add(l)
+	}
+	if err != nil && l.Requests == 0 && l.Validate() == nil {
+		// It refuses and counts nothing. That the store cannot count so is no reason to let through who is suspended.
+		l.Algorithm, l.Window, err = r.Limit.Algorithm, r.Limit.Window, nil
+	}
+	return l, err
 }
 
 func (r *rule) costOf(req Request, log *logger) (cost int64, applies bool) {

@@ -44,9 +44,16 @@ type Standing struct {
 // Never is the RetryAfter of a request that can never pass.
 const Never = time.Duration(math.MaxInt64)
 
+// isEndless reports whether no wait frees anything of the policy: its quota is 0.
+func (s *Standing) isEndless() bool { return s.Quota == 0 }
+
 // wait returns what a style's reset says: the wait of a violated policy that ends, else the time to the full quota. A
-// client that divides remaining by reset then sends no faster than the limit.
+// client that divides remaining by reset then sends no faster than the limit. Where nothing is ever free it is the
+// window: the styles that cannot leave it out must not send the client back at once.
 func (s *Standing) wait() time.Duration {
+	if s.isEndless() {
+		return clamp(s.Window)
+	}
 	if s.Violated && s.RetryAfter != Never {
 		return clamp(s.RetryAfter)
 	}
@@ -102,11 +109,14 @@ func (b *Builder) addRateLimit(list []Standing, refused bool) {
 		}
 		text = append(separate(text, some), b.all.Names[p.Policy]...)
 		text = appendCount(append(text, ";r="...), p.Remaining)
+		some = true
+		if p.isEndless() {
+			continue // without t, which is optional
+		}
 		text = append(text, ";t="...)
 		from, wait := len(text), seconds(p.wait())
 		text = appendCount(text, wait)
 		b.wait = writtenWait{wait, int32(from), int32(len(text))}
-		some = true
 	}
 	if some {
 		b.add(nameRateLimit, text)
