@@ -14,8 +14,8 @@ import (
 //
 // The time in a field (t, reset) is that until the whole quota is free again; after a refusal it is that of
 // Retry-After, and RateLimit lists only the rules that were violated. A limit of 0 has no such time: RateLimitFields
-// leave t out, and the styles that need a reset tell the limit's window. Styles that can describe one rule only take the
-// violated one with the longest wait, else the one with the least left.
+// leave t out, and the styles that need a reset tell the limit's window. Styles that can describe one rule only take
+// the violated one with the longest wait, else the one with the least left.
 type HeaderStyle uint16
 
 // The bits are those of fields.Style.

@@ -56,8 +56,8 @@ const (
 // spent stays spent.
 //
 // A limit of 0 is valid and admits nothing: it is for a tenant who is suspended, or for addresses that are banned. It
-// refuses every charge but refunds and [Force], also one of Cost 0, with RetryAfter [Never], and no store is asked about
-// it. What the key has spent under another limit stays spent: it counts again if the other limit comes back.
+// refuses every charge but refunds and [Force], also one of Cost 0, with RetryAfter [Never], and no counter is asked.
+// What the key has spent under another limit stays spent: it counts again if the other limit comes back.
 type Limit struct {
 	// Requests is how many units may be spent per Window: 0 to 1,000,000,000 (SlidingLog: to 100,000). 0 admits
 	// nothing; Burst is 0 then too.
@@ -67,7 +67,8 @@ type Limit struct {
 	// Algorithm is SlidingWindow unless set.
 	Algorithm Algorithm
 	// Burst is the size of a TokenBucket: 0 means Requests, else 1 to 1,000,000,000. It must be 0 for the
-	// other algorithms and for a limit of 0. The larger of Requests and Burst, times Window in milliseconds, is at most 2^52.
+	// other algorithms and for a limit of 0. The larger of Requests and Burst, times Window in milliseconds, is at
+	// most 2^52.
 	Burst int64
 }
 

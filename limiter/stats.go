@@ -26,8 +26,8 @@ type Stats struct {
 	// Estimate is what is compared with the limit: Current plus Previous x PreviousWeight, rounded down.
 	Estimate int64 `json:"estimate"`
 
-	// Allowed is true if one more unit would fit now, never under a limit of 0. Durations are nanoseconds in JSON; RetryAfter is [Never]
-	// (the largest int64) if the limit can never allow a unit.
+	// Allowed is true if one more unit would fit now. Durations are nanoseconds in JSON; RetryAfter is [Never] (the
+	// largest int64) if the limit can never allow a unit: a limit of 0, whatever its counter holds.
 	Allowed    bool          `json:"allowed"`
 	Remaining  int64         `json:"remaining"`
 	RetryAfter time.Duration `json:"retryAfter"`

@@ -86,6 +86,16 @@ func (c *Charge) SameCounter(other *Charge) bool {
 
 // Store counts. Implementations are safe for concurrent use, and keep neither the charges nor their strings after
 // a call has returned.
+//
+// A Store keeps the time, its callers do not. An HTTP middleware asks with a context that does not end with the
+// request, so that what was decided is carried out, and waits for as long as the call takes. The stores of this project
+// return within the Timeout of their Config, whatever their server does. A store of your own has to return in bounded
+// time as well, or is wrapped by [storekit.WithTimeout].
+//
+// A Store should not panic. The middleware takes a panic for an error, a store that could not decide, and so does
+// storekit.WithTimeout; a [Limiter] lets it pass.
+//
+// [storekit.WithTimeout]: https://pkg.go.dev/github.com/httplimit/httplimit/limiter/storekit#WithTimeout
 type Store interface {
 	// Take judges the charges in order, each on top of those before it, and spends the whole batch or nothing.
 	// taken is true if the batch was spent: if and only if every Enforce charge fitted.

@@ -105,18 +105,18 @@ func suite() []testCase {
 		},
 		{
 			name: "limit of 0", run: testZero,
-			why: "A tenant is suspended, an address banned: nothing of theirs passes, a request of cost 0 neither, and no wait " +
-				"is told that would let it pass.",
+			why: "A tenant is suspended, an address banned: nothing of theirs passes, a request of cost 0 neither, and no " +
+				"wait is told that would let it pass.",
 		},
 		{
 			name: "limit of 0 in a batch", run: testZeroInBatch,
-			why: "What a limit of 0 refuses spends nothing of the other limits and gives nothing back to them; in shadow it is " +
-				"no reason to skip them.",
+			why: "What a limit of 0 refuses spends nothing of the other limits and gives nothing back to them; in shadow it " +
+				"is no reason to skip them.",
 		},
 		{
 			name: "limit becomes 0 and comes back", run: testZeroAndBack,
-			why: "A client that is suspended and let in again has spent what it had spent before. Refunds and costs known only " +
-				"afterwards still arrive meanwhile.",
+			why: "A client that is suspended and let in again has spent what it had spent before. Refunds and costs known " +
+				"only afterwards still arrive meanwhile.",
 		},
 		{
 			name: "limit of 0 over time", moves: true, run: testZeroOverTime,

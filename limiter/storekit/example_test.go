@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 	"github.com/httplimit/httplimit/limiter/storekit"
 )
 
@@ -19,6 +20,9 @@ type remote struct {
 }
 
 func (r *remote) Take(ctx context.Context, charges []limiter.Charge) (bool, error) {
+	if algorithm.AsksZero(charges) {
+		return algorithm.TakeZero(charges, func(others []limiter.Charge) (bool, error) { return r.Take(ctx, others) })
+	}
 	before := r.clock.Now()
 	if r.cache.Answer(charges, before) {
 		return false, nil
