@@ -15,6 +15,8 @@ type Verdict struct {
 	Limit limiter.Limit // the limit that held
 	Cost  int64         // what the request was to spend
 	limiter.Decision
+
+	private, shadow bool // the rule is
 }
 
 type exposureKey struct{}

@@ -144,7 +144,10 @@ func (d *decision) dropRules() {
 // verdict returns what rule i says.
 func (d *decision) verdict(i int) Verdict {
 	r, c := &d.rules[i], &d.charges[i]
-	v := Verdict{Rule: r.Name, Limit: c.Limit, Cost: c.Cost, Decision: c.Decision}
+	v := Verdict{
+		Rule: r.Name, Limit: c.Limit, Cost: c.Cost, Decision: c.Decision,
+		private: r.Private, shadow: r.Shadow,
+	}
 	if r.source == SourceLocal {
 		v.Limit = r.whole
 	}

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Denial is a refusal: what a custom answer is made from. It owns its Rules and may be kept. Its zero value is no
-// refusal and not to be served.
+// Denial is a refusal: what a custom answer is made from. OnDeny is given one; [Verdict.Denied] makes one in a handler.
+// It owns its Rules and may be kept. Its zero value is no refusal.
 type Denial struct {
 	// Status is 429, or 503 where a rule with FailClosed applies and the store cannot decide, or 499 where the
 	// client left before a decision: then nothing needs to be answered.
@@ -22,21 +22,24 @@ type Denial struct {
 	// the violated rules, [limiter.Never] if one of them can never allow it, because the request costs more than
 	// its limit allows at once or the limit is 0. With 503, when to try again.
 	RetryAfter time.Duration
-	// Rules are the violated rules, none of them Private; with 503 the rules with FailClosed.
+	// Rules are the violated rules without the Private ones; with 503 the rules with FailClosed, likewise. It is
+	// empty where all of them are Private, so that Rules[0] panics: [Denial.Rule] does not.
 	Rules []Verdict
 }
 
 // ServeHTTP writes the default answer: a problem document (RFC 9457) with the types of
-// draft-ietf-httpapi-ratelimit-headers-11, section 5. The header fields of the refusal are not its work: they are
-// set before Config.OnDeny is called.
+// draft-ietf-httpapi-ratelimit-headers-11, section 5. Retry-After and Cache-Control are set where they are missing, as
+// in the answer of a handler that has called [Middleware.Allow]; what the middleware set before it called Config.OnDeny
+// stays. A Status of 0 is answered as 429.
 func (d Denial) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if d.Status == statusClientClosed {
 		return
 	}
+	d.SetFields(w.Header(), r)
 	body := bodies.Get().(*[]byte)
 	defer bodies.Put(body)
 	*body = d.appendProblem((*body)[:0])
-	serveProblem(w, r, d.Status, []string{problemType}, *body)
+	serveProblem(w, r, d.status(), []string{problemType}, *body)
 }
 
 // MarshalJSON returns the problem document that ServeHTTP writes.
@@ -115,10 +118,7 @@ func (d *decision) onlyViolated() (only *rule) {
 
 // problemOf returns the body of a refusal by r alone. Many answers are made from it at once.
 func problemOf(r *Rule) []byte {
-	refusal := Denial{Status: http.StatusTooManyRequests}
-	if !r.Private {
-		refusal.Rules = []Verdict{{Rule: r.Name}}
-	}
+	refusal := Denial{Status: http.StatusTooManyRequests, Rules: []Verdict{{Rule: r.Name, private: r.Private}}}
 	return slices.Clip(refusal.appendProblem(nil))
 }
 
@@ -157,18 +157,30 @@ const (
 		`","title":"Request cannot be satisfied due to temporary server capacity constraints","status":`
 )
 
+// status returns the Status to answer with: net/http panics on a status of 0.
+func (d *Denial) status() int {
+	if d.Status == 0 {
+		return http.StatusTooManyRequests
+	}
+	return d.Status
+}
+
 func (d *Denial) appendProblem(b []byte) []byte {
 	head := headQuota
 	if d.Status == http.StatusServiceUnavailable {
 		head = headCapacity
 	}
-	b = strconv.AppendInt(append(b, head...), int64(d.Status), 10)
+	b = strconv.AppendInt(append(b, head...), int64(d.status()), 10)
 	b = append(b, `,"violated-policies":[`...)
+	some := false
 	for i := range d.Rules {
-		if i > 0 {
+		if d.Rules[i].private {
+			continue // of a Denial that was made by hand
+		}
+		if some {
 			b = append(b, ',')
 		}
-		b = appendJSON(b, d.Rules[i].Rule)
+		b, some = appendJSON(b, d.Rules[i].Rule), true
 	}
 	return append(b, `]}`...)
 }

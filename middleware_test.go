@@ -287,7 +287,8 @@ func TestOnDeny(t *testing.T) {
 	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerDay(1))},
 		OnDeny: func(w http.ResponseWriter, r *http.Request, d httplimit.Denial) {
 			w.WriteHeader(http.StatusForbidden)
-			fmt.Fprintf(w, "%d %s %v", d.Status, d.Rules[0].Rule, d.RetryAfter > 0)
+			v, _ := d.Rule()
+			fmt.Fprintf(w, "%d %s %v", d.Status, v.Rule, d.RetryAfter > 0)
 		}})
 	serve(m, "192.0.2.7:1")
 	w := serve(m, "192.0.2.7:1")

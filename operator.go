@@ -15,7 +15,7 @@ import (
 // parts are the values that the rule's Key would have found, as they are, in the order of [Compose]; for [FirstOf]
 // those of its first key; for [ClientIP] an address. The rule's Failure policy holds: with FailClosed, and for a rule
 // or a number of parts that do not exist, Allow returns an error. A Shadow rule is always Allowed; its RetryAfter says
-// how long it would have refused.
+// how long it would have refused. [Verdict.Denied] makes the answer of what is not Allowed.
 //
 // What a rule with a LimitFunc counts under another Algorithm or Window than those of Rule.Limit is another counter,
 // which Allow, Peek and Reset do not see.

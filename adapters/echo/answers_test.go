@@ -98,7 +98,8 @@ func TestOnDeny(t *testing.T) {
 		want   string
 	}{
 		"writes": {func(c echo.Context, d httplimit.Denial) error {
-			return c.JSON(d.Status, echo.Map{"rule": d.Rules[0].Rule})
+			v, _ := d.Rule()
+			return c.JSON(d.Status, echo.Map{"rule": v.Rule})
 		}, `{"rule":"ip"}`},
 		"returns an error": {func(_ echo.Context, d httplimit.Denial) error {
 			return echo.NewHTTPError(d.Status, "slow down")
@@ -142,7 +143,8 @@ func TestErrorHandlerOfTheAppDecidesTheBody(t *testing.T) {
 			t.Errorf("Message is %#v, want the Denial", refused.Message)
 			return
 		}
-		_ = c.HTML(refused.Code, "<p>too many for "+d.Rules[0].Rule)
+		v, _ := d.Rule()
+		_ = c.HTML(refused.Code, "<p>too many for "+v.Rule)
 	}
 	e.Use(func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -162,6 +164,9 @@ func TestErrorHandlerOfTheAppDecidesTheBody(t *testing.T) {
 	if a.Header.Get("Retry-After") == "" || a.Header.Get("RateLimit") == "" ||
 		a.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("got the fields %v, want those of the refusal", a.Header)
+	}
+	if want := `code=429, message=refused with 429 by "ip", retry after `; !strings.HasPrefix(text, want) {
+		t.Errorf("the error prints as %s, want %s...", text, want)
 	}
 	if strings.Contains(text, "secret") {
 		t.Errorf("the error's text has the header in it: %s", text)

@@ -45,7 +45,8 @@ func ExampleConfig() {
 	}
 	e := echo.New()
 	e.Use(echolimit.New(m, echolimit.Config{OnDeny: func(c echo.Context, d httplimit.Denial) error {
-		return c.String(d.Status, fmt.Sprintf("too many for %q", d.Rules[0].Rule))
+		rule, _ := d.Rule() // none where the rule is Private
+		return c.String(d.Status, fmt.Sprintf("too many for %q", rule.Rule))
 	}}))
 
 	w := httptest.NewRecorder()

@@ -98,7 +98,8 @@ func TestOnDeny(t *testing.T) {
 		want   string
 	}{
 		"writes": {func(c *fiber.Ctx, d httplimit.Denial) error {
-			return c.Status(d.Status).JSON(fiber.Map{"rule": d.Rules[0].Rule})
+			v, _ := d.Rule()
+			return c.Status(d.Status).JSON(fiber.Map{"rule": v.Rule})
 		}, `{"rule":"ip"}`},
 		"returns an error": {func(_ *fiber.Ctx, d httplimit.Denial) error {
 			return fiber.NewError(d.Status, "slow down")

@@ -42,7 +42,8 @@ func ExampleConfig() {
 	}
 	app := fiber.New()
 	app.Use(fiberlimit.New(m, fiberlimit.Config{OnDeny: func(c *fiber.Ctx, d httplimit.Denial) error {
-		return c.Status(d.Status).SendString(fmt.Sprintf("too many for %q", d.Rules[0].Rule))
+		rule, _ := d.Rule() // none where the rule is Private
+		return c.Status(d.Status).SendString(fmt.Sprintf("too many for %q", rule.Rule))
 	}}))
 
 	fmt.Println(ask(app, ""))

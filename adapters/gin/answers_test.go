@@ -94,7 +94,8 @@ func TestRulesAreDecidedTogether(t *testing.T) {
 func TestOnDeny(t *testing.T) {
 	engine := newEngine()
 	own := ginlimit.Config{OnDeny: func(c *gin.Context, d httplimit.Denial) {
-		c.JSON(d.Status, gin.H{"rule": d.Rules[0].Rule}) // and no Abort: the adapter sees to it
+		v, _ := d.Rule()
+		c.JSON(d.Status, gin.H{"rule": v.Rule}) // and no Abort: the adapter sees to it
 	}}
 	engine.Use(ginlimit.New(limit(t, nil, httplimit.Rule{Name: "ip", Limit: limiter.PerDay(1)}), ginlimit.Config{}, own))
 	engine.GET("/", hello)

@@ -45,7 +45,8 @@ func ExampleConfig() {
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
 	engine.Use(ginlimit.New(m, ginlimit.Config{OnDeny: func(c *gin.Context, d httplimit.Denial) {
-		c.String(d.Status, "too many for %q", d.Rules[0].Rule)
+		rule, _ := d.Rule() // none where the rule is Private
+		c.String(d.Status, "too many for %q", rule.Rule)
 	}}))
 
 	w := httptest.NewRecorder()
