@@ -48,26 +48,64 @@ type Config struct {
 	CountPreflight bool
 	// Observer is told of each decision; nil means nobody.
 	Observer Observer
-	// Logger gets warnings and changes of state; nil means slog.Default(). Keys are never logged.
+	// Logger gets warnings and changes of state; nil means slog.Default(). Keys are never logged. What repeats is
+	// written once a cause; after 16 causes of one warning of a rule further ones are silent for an hour.
 	Logger *slog.Logger
 }
 
-// ConfigError is one fault of a [Config]. [New] joins all of them; find the first with [errors.As].
-type ConfigError struct {
-	Field  string // where, such as "Rules[1].Limit"
-	Reason string // what is wrong and what would be right
+// Validate returns all that [New] would say of cfg, as it says it, and makes nothing: no store, no log line. So a program
+// that reloads several Middlewares can ask of all configurations before it calls the first [Middleware.Reconfigure]. It
+// may be called at any time, also while cfg is in force.
+//
+// The Store is asked which limits it can run. A nil Store is taken for the default one, which can run all of them;
+// Reconfigure keeps the one in force then, and may still refuse a limit that this one cannot run.
+func (cfg Config) Validate() error {
+	silent := newLogger()
+	silent.out.Store(slog.New(slog.DiscardHandler))
+	_, err := cfg.compile(cfg.Store, silent, nil)
+	return err
 }
 
-func (e *ConfigError) Error() string { return "httplimit: " + e.Field + ": " + e.Reason }
+// ConfigError is one fault of a [Config]. [New] joins all of them; find the first with [errors.As]. Its text names the
+// Namespace and the rule where they have a name, because a service may have several Middlewares:
+//
+//	httplimit: namespace "shop": Rules[1] "login".Limit: ...
+type ConfigError struct {
+	Field     string // where, such as "Rules[1].Limit"
+	Reason    string // what is wrong and what would be right
+	Rule      string // the Name of that rule; "" if it is no rule's field, or the Name is not valid
+	Namespace string // the Config's; "" if it is not valid
+}
+
+func (e *ConfigError) Error() string {
+	place := e.Field
+	if bracket := strings.IndexByte(place, ']') + 1; e.Rule != "" && bracket > 0 {
+		place = fmt.Sprintf("%s %q%s", place[:bracket], e.Rule, place[bracket:])
+	}
+	if e.Namespace != "" {
+		place = fmt.Sprintf("namespace %q: %s", e.Namespace, place)
+	}
+	return "httplimit: " + place + ": " + e.Reason
+}
 
 // faults collects what is wrong with a Config.
-type faults []error
+type faults []*ConfigError
 
 func (f *faults) add(field, format string, args ...any) {
 	*f = append(*f, &ConfigError{Field: field, Reason: fmt.Sprintf(format, args...)})
 }
 
-func (f faults) err() error { return errors.Join(f...) }
+// err joins the faults, as those of a Config with this Namespace.
+func (f faults) err(namespace string) error {
+	list := make([]error, len(f))
+	for i, fault := range f {
+		if validNamespace(namespace) {
+			fault.Namespace = namespace
+		}
+		list[i] = fault
+	}
+	return errors.Join(list...)
+}
 
 const (
 	maxNamespace = 64
@@ -89,8 +127,9 @@ type settings struct {
 	windows        windowSet
 }
 
-// compile checks cfg against the store that it will use and makes it ready.
-func (cfg Config) compile(store limiter.Store, log *logger) (*settings, error) {
+// compile checks cfg against the store that it will use and makes it ready. Rules go on with the state that those of
+// their name have in before, which may be nil; before itself is not kept.
+func (cfg Config) compile(store limiter.Store, log *logger, before *settings) (*settings, error) {
 	var f faults
 	if len(cfg.Rules) == 0 {
 		f.add("Rules", "there are none, want at least one")
@@ -99,7 +138,7 @@ func (cfg Config) compile(store limiter.Store, log *logger) (*settings, error) {
 		f.add("Store", "it is a nil %T, want one that was made by its New, or no value at all", store)
 		store = nil
 	}
-	if len(cfg.Namespace) > maxNamespace || !unreserved(cfg.Namespace) {
+	if !validNamespace(cfg.Namespace) {
 		f.add("Namespace", "%q is not up to %d letters, digits, '-', '.', '_' and '~'", cfg.Namespace, maxNamespace)
 	}
 	if n := len(cfg.KeySecret); cfg.KeySecret != nil && n < minSecret {
@@ -117,37 +156,65 @@ func (cfg Config) compile(store limiter.Store, log *logger) (*settings, error) {
 		store:   store, headers: headers, instances: int64(max(1, cfg.Instances)), onDeny: cfg.OnDeny,
 		expose: cfg.Expose, countPreflight: cfg.CountPreflight, observer: cfg.Observer, logger: log,
 	}
-	s.rules = make([]rule, len(cfg.Rules))
-	seen := make(map[string]int, len(cfg.Rules))
-	for i := range cfg.Rules {
-		field := fmt.Sprintf("Rules[%d]", i)
-		if first, twice := seen[cfg.Rules[i].Name]; twice {
-			f.add(field+".Name", "%q is the name of Rules[%d] already, want unique names", cfg.Rules[i].Name, first)
-		} else {
-			seen[cfg.Rules[i].Name] = i
-		}
-		s.rules[i] = cfg.Rules[i].compile(i, cfg, s, &f)
-	}
+	s.compileRules(cfg, before, &f)
 	if len(f) > 0 {
-		return nil, f.err()
+		return nil, f.err(cfg.Namespace)
 	}
 	s.policies = policies(s.rules)
 	return s, nil
 }
 
-// rule finds a rule by its name.
-func (s *settings) rule(name string) (*rule, error) {
-	if s != nil {
-		for i := range s.rules {
-			if s.rules[i].Name == name {
-				return &s.rules[i], nil
+// compileRules makes the rules of cfg ready.
+func (s *settings) compileRules(cfg Config, before *settings, f *faults) {
+	s.rules = make([]rule, len(cfg.Rules))
+	seen := make(map[string]int, len(cfg.Rules))
+	for i := range cfg.Rules {
+		r, others := &cfg.Rules[i], len(*f)
+		if first, twice := seen[r.Name]; twice {
+			f.add(fmt.Sprintf("Rules[%d].Name", i), "%q is the name of Rules[%d] already, want unique names", r.Name, first)
+		} else {
+			seen[r.Name] = i
+		}
+		s.rules[i] = r.compile(i, cfg, s, before.stateOf(r.Name), f)
+		if validName(r.Name) {
+			for _, fault := range (*f)[others:] {
+				fault.Rule = r.Name
 			}
 		}
+	}
+}
+
+// stateOf returns the state of the rule of that name, a new one if there is none.
+func (s *settings) stateOf(name string) *ruleState {
+	if r := s.find(name); r != nil {
+		return r.state
+	}
+	return &ruleState{}
+}
+
+// rule finds a rule by its name.
+func (s *settings) rule(name string) (*rule, error) {
+	if r := s.find(name); r != nil {
+		return r, nil
 	}
 	return nil, fmt.Errorf("httplimit: there is no rule %q", name)
 }
 
-// unreserved reports whether s has nothing but the unreserved characters of RFC 3986, section 2.3.
-func unreserved(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r > '~' || !keyenc.Unreserved(byte(r)) })
+// find returns the rule of that name, nil if there is none.
+func (s *settings) find(name string) *rule {
+	if s == nil {
+		return nil
+	}
+	for i := range s.rules {
+		if s.rules[i].Name == name {
+			return &s.rules[i]
+		}
+	}
+	return nil
+}
+
+// validNamespace reports whether s is short and has nothing but the unreserved characters of RFC 3986, section 2.3.
+func validNamespace(s string) bool {
+	return len(s) <= maxNamespace &&
+		!strings.ContainsFunc(s, func(r rune) bool { return r > '~' || !keyenc.Unreserved(byte(r)) })
 }

@@ -1,9 +1,13 @@
 package httplimit_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"net/netip"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -105,7 +109,102 @@ func TestNewNamesEveryFault(t *testing.T) {
 			if got := strings.Join(fields(err), " "); got != strings.Join(tt.want, " ") {
 				t.Errorf("faults:\n got %s\nwant %s\n(%v)", got, strings.Join(tt.want, " "), err)
 			}
+			if early := tt.cfg.Validate(); early == nil || early.Error() != err.Error() {
+				t.Errorf("Validate: got %v, want what New says, %v", early, err)
+			}
 		})
+	}
+}
+
+// TestConfigErrorNamesTheRule: the index alone does not tell which of three Middlewares is meant.
+func TestConfigErrorNamesTheRule(t *testing.T) {
+	login := httplimit.Rule{Name: "login", Key: httplimit.Everyone(), Failure: 9, Limit: limiter.PerMinute(5)}
+	deep := httplimit.Rule{
+		Name: "deep", Limit: limiter.PerMinute(5), Key: httplimit.Compose(httplimit.Everyone(), httplimit.Header("")),
+	}
+	tests := map[string]struct {
+		cfg       httplimit.Config
+		rule      string
+		namespace string
+		text      string // how the error begins
+	}{
+		"a rule": {
+			httplimit.Config{Rules: []httplimit.Rule{login}}, "login", "", `httplimit: Rules[0] "login".Failure: 9 is`,
+		},
+		"in a namespace": {
+			httplimit.Config{Namespace: "shop", Rules: []httplimit.Rule{login}}, "login", "shop",
+			`httplimit: namespace "shop": Rules[0] "login".Failure: 9 is`,
+		},
+		"a part of a key": {
+			httplimit.Config{Rules: []httplimit.Rule{deep}}, "deep", "", `httplimit: Rules[0] "deep".Key.Compose[1]: `,
+		},
+		"a name that is no name": {
+			httplimit.Config{Rules: []httplimit.Rule{{Name: "a\nb", Key: httplimit.Everyone(), Limit: limiter.PerDay(1)}}},
+			"", "", `httplimit: Rules[0].Name: "a\nb" is not`,
+		},
+		"a name with a bracket": {
+			httplimit.Config{Rules: []httplimit.Rule{{Name: `a]"b`, Key: httplimit.Everyone()}}},
+			`a]"b`, "", `httplimit: Rules[0] "a]\"b".Limit: `,
+		},
+		"no rule's field": {
+			httplimit.Config{Namespace: "shop", Instances: -1, Rules: []httplimit.Rule{
+				{Name: "ok", Key: httplimit.Everyone(), Limit: limiter.PerDay(1)},
+			}},
+			"", "shop", `httplimit: namespace "shop": Instances: -1 is`,
+		},
+		"a namespace that is none": {
+			httplimit.Config{Namespace: "a b", Rules: []httplimit.Rule{login}}, "", "", `httplimit: Namespace: "a b" is not`,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := httplimit.New(tt.cfg)
+			var fault *httplimit.ConfigError
+			if !errors.As(err, &fault) {
+				t.Fatalf("got %v, want a ConfigError", err)
+			}
+			if fault.Rule != tt.rule || fault.Namespace != tt.namespace || !strings.HasPrefix(fault.Error(), tt.text) {
+				t.Errorf("got rule %q, namespace %q, %s\nwant rule %q, namespace %q, %s...",
+					fault.Rule, fault.Namespace, fault, tt.rule, tt.namespace, tt.text)
+			}
+		})
+	}
+}
+
+// TestValidateMakesNothing: no goroutine, no log line, no call of the store but Check, and nothing that a Middleware in
+// force notices.
+func TestValidateMakesNothing(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	store := &scripted{}
+	cfg := httplimit.Config{
+		Store: store, Logger: slog.Default(),
+		Rules: []httplimit.Rule{{
+			Name: "ip", Key: httplimit.ClientIP(netip.MustParsePrefix("10.0.0.0/8")), Limit: limiter.PerDay(1), Shadow: true,
+			When: func(*http.Request) bool { t.Error("When was called"); return true },
+			LimitFunc: func(*http.Request) (limiter.Limit, error) {
+				t.Error("LimitFunc was called")
+				return limiter.Limit{}, nil
+			},
+		}},
+	}
+	goroutines := runtime.NumGoroutine()
+	for range 100 {
+		if err := cfg.Validate(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg.Store = nil
+	if err := cfg.Validate(); err != nil {
+		t.Errorf("without a Store: got %v, want no fault", err)
+	}
+	if got := runtime.NumGoroutine(); got > goroutines {
+		t.Errorf("%d goroutines after 100 calls, %d before", got, goroutines)
+	}
+	if log.Len() > 0 || len(store.charges()) > 0 {
+		t.Errorf("Validate logged %q and asked the store %d times, want neither", &log, len(store.charges()))
 	}
 }
 

@@ -65,7 +65,7 @@ func ExampleNew_faults() {
 	fmt.Println(err)
 	// Output:
 	// httplimit: Instances: -1 is negative, want the number of processes that share the Store
-	// httplimit: Rules[0].Key: it is nil, want a Key
+	// httplimit: Rules[0] "ip".Key: it is nil, want a Key
 }
 
 // A Middleware may stand around some routes only, and around as many handlers as there are: it counts them together.
@@ -119,6 +119,40 @@ func ExampleMiddleware_Reconfigure() {
 	// 9 of 10/d
 	// true
 	// 9 of 10/d
+}
+
+// Several Middlewares change together or not at all: all new configurations are checked before the first is in force.
+func ExampleConfig_Validate() {
+	config := func(name string, n int64) httplimit.Config {
+		return httplimit.Config{Namespace: "shop", Rules: []httplimit.Rule{
+			{Name: name, Key: httplimit.ClientIP(), Limit: limiter.PerDay(n)},
+		}}
+	}
+	outside, err := httplimit.New(config("address", 300))
+	if err != nil {
+		log.Fatal(err)
+	}
+	inside, err := httplimit.New(config("login", 5))
+	if err != nil {
+		log.Fatal(err)
+	}
+	reload := func(address, login httplimit.Config) error {
+		if err := errors.Join(address.Validate(), login.Validate()); err != nil {
+			return err
+		}
+		return errors.Join(outside.Reconfigure(address), inside.Reconfigure(login))
+	}
+	faulty := config("login", 10)
+	faulty.Rules[0].Key = nil
+	fmt.Println(reload(config("address", 600), faulty))
+	v, err := outside.Peek(context.Background(), "address", "192.0.2.1")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("still", v.Limit)
+	// Output:
+	// httplimit: namespace "shop": Rules[0] "login".Key: it is nil, want a Key
+	// still 300/d
 }
 
 // down is a store that cannot be reached.

@@ -59,7 +59,8 @@ func (h *health) failed(l *logger, r *rule, err error) {
 		return
 	}
 	if h.failing.CompareAndSwap(nil, &failure{since: now, last: now, err: err}) {
-		l.slog().Warn("httplimit: the store cannot decide", "rule", r.Name, "policy", r.Failure.String(), "cause", err)
+		l.slog().Warn("httplimit: the store cannot decide",
+			"rule", r.Name, "policy", r.Failure.String(), "cause", clip(err.Error()))
 	}
 }
 

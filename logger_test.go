@@ -16,8 +16,8 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-// TestTextsThatClientsChooseAreBounded: errors of ever new texts write 16 lines of 256 bytes each, and keep no other
-// fault out of the log.
+// TestTextsThatClientsChooseAreBounded: errors of ever new texts write 16 lines of 256 bytes each and one that says so,
+// and keep no other fault out of the log.
 func TestTextsThatClientsChooseAreBounded(t *testing.T) {
 	whole := strings.Repeat("y", 256)
 	request := 0
@@ -61,8 +61,62 @@ func TestTextsThatClientsChooseAreBounded(t *testing.T) {
 	if len(clipped) != 16 {
 		t.Errorf("100 texts wrote %d lines, want 16", len(clipped))
 	}
-	if got, want := fmt.Sprint(rest), fmt.Sprint([]string{"floods: no cost", "other: " + whole}); got != want {
+	// The second has no cause: it tells that there were too many.
+	if got, want := fmt.Sprint(rest), fmt.Sprint([]string{"floods: ", "floods: no cost", "other: " + whole}); got != want {
 		t.Errorf("other lines:\n got %s\nwant %s", got, want)
+	}
+}
+
+// TestNoClientSilencesACause: a client that invents 16 causes hides a real one for an hour, not for ever.
+func TestNoClientSilencesACause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		cause := ""
+		rule := ip(limiter.PerDay(1000))
+		rule.LimitFunc = func(*http.Request) (limiter.Limit, error) { return limiter.Limit{}, errors.New(cause) }
+		m := mustNew(t, httplimit.Config{
+			Logger: slog.New(slog.NewTextHandler(&log, nil)), Rules: []httplimit.Rule{rule},
+		})
+		lines := func(causes ...string) (written int) {
+			log.Reset()
+			for _, cause = range causes {
+				serve(m, "192.0.2.7:1")
+			}
+			return strings.Count(log.String(), "\n")
+		}
+		invented := make([]string, 100)
+		for i := range invented {
+			invented[i] = fmt.Sprintf("no plan for %q", fmt.Sprint("alice", i))
+		}
+		if got := lines(invented...); got != 17 || strings.Count(log.String(), "further causes are not logged") != 1 {
+			t.Errorf("100 causes wrote %d lines, want 16 and one that says that others are not logged:\n%s", got, &log)
+		}
+		time.Sleep(time.Hour - 1)
+		if got := lines("database down", invented[0]); got != 0 {
+			t.Errorf("within the hour: %d lines, want none:\n%s", got, &log)
+		}
+		time.Sleep(1)
+		if got := lines("database down", "database down", invented[0]); got != 2 {
+			t.Errorf("after an hour: %d lines, want one for each cause:\n%s", got, &log)
+		}
+	})
+}
+
+// TestReconfigureKeepsWhatWasSaid: a service that reloads its rules every minute does not repeat their warnings.
+func TestReconfigureKeepsWhatWasSaid(t *testing.T) {
+	var log bytes.Buffer
+	rule := ip(limiter.PerDay(1000))
+	rule.Cost = func(*http.Request) (int64, error) { return 0, errors.New("no cost") }
+	cfg := httplimit.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Rules: []httplimit.Rule{rule}}
+	m := mustNew(t, cfg)
+	for range 10 {
+		serve(m, "192.0.2.7:1")
+		if err := m.Reconfigure(cfg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Count(log.String(), "\n"); got != 1 {
+		t.Errorf("10 configurations wrote %d lines, want one:\n%s", got, &log)
 	}
 }
 

@@ -19,7 +19,8 @@ type Middleware struct {
 	changing sync.Mutex           // one Reconfigure at a time
 }
 
-// New makes a Middleware of cfg. The error joins every fault as a [*ConfigError] each.
+// New makes a Middleware of cfg. The error joins every fault as a [*ConfigError] each. [Config.Validate] finds the same
+// faults and makes nothing.
 func New(cfg Config) (*Middleware, error) {
 	store := cfg.Store
 	if store == nil {
@@ -36,7 +37,8 @@ func New(cfg Config) (*Middleware, error) {
 }
 
 // Reconfigure replaces the configuration as a whole, also under load: each request is decided and settled by one of
-// them. On an error the old one stays in force. A nil Store keeps the present one.
+// them. On an error the old one stays in force. A nil Store keeps the present one. To change several Middlewares or none,
+// ask [Config.Validate] of all their configurations first.
 //
 // A counter goes on where it is, whatever its new Limit: it starts anew only if its Namespace, rule name, Algorithm,
 // Window, KeySecret or Store is new.
@@ -55,12 +57,13 @@ func (m *Middleware) Reconfigure(cfg Config) error {
 }
 
 func (m *Middleware) configure(cfg Config, store limiter.Store) error {
-	s, err := cfg.compile(store, m.logger)
+	s, err := cfg.compile(store, m.logger, m.settings.Load())
 	if err != nil {
 		return err
 	}
 	m.logger.out.Store(cfg.Logger)
 	m.settings.Store(s)
+	m.logger.forget(s)
 	return nil
 }
 

@@ -73,15 +73,15 @@ type rule struct {
 
 const maxName = 64
 
-// compile makes rule number index of cfg ready.
-func (r Rule) compile(index int, cfg Config, s *settings, f *faults) rule {
+// compile makes rule number index of cfg ready. state is what the rule of this name goes on with.
+func (r Rule) compile(index int, cfg Config, s *settings, state *ruleState, f *faults) rule {
 	field := fmt.Sprintf("Rules[%d]", index)
-	if r.Name == "" || len(r.Name) > maxName || !printable(r.Name) {
+	if !validName(r.Name) {
 		f.add(field+".Name", "%q is not 1 to %d characters from 0x20 to 0x7E", r.Name, maxName)
 	}
 	c := rule{
 		Rule: r, index: index, scope: cfg.Namespace + "/" + r.Name,
-		windows: &s.windows, state: s.logger.rule(r.Name),
+		windows: &s.windows, state: state,
 	}
 	c.checker, _ = s.store.(limiter.Checker)
 	err := c.check(r.Limit)
@@ -116,8 +116,9 @@ func (r *rule) check(l limiter.Limit) error {
 	return nil
 }
 
-func printable(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r > 0x7E })
+func validName(s string) bool {
+	return s != "" && len(s) <= maxName &&
+		!strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r > 0x7E })
 }
 
 // fillCharge fills in the rule's charge for a request, over what an earlier request left in c. It returns false if the
