@@ -53,9 +53,9 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Validate returns all that [New] would say of cfg, as it says it, and makes nothing: no store, no log line. So a program
-// that reloads several Middlewares can ask of all configurations before it calls the first [Middleware.Reconfigure]. It
-// may be called at any time, also while cfg is in force.
+// Validate returns all that [New] would say of cfg, as it says it, and makes nothing: no store, no log line. So a
+// program that reloads several Middlewares can ask of all configurations before it calls the first
+// [Middleware.Reconfigure]. It may be called at any time, also while cfg is in force.
 //
 // The Store is asked which limits it can run. A nil Store is taken for the default one, which can run all of them;
 // Reconfigure keeps the one in force then, and may still refuse a limit that this one cannot run.

@@ -50,8 +50,9 @@ func (d Denial) Fields() iter.Seq2[string, string] {
 	return b.All()
 }
 
-// SetFields sets in h, the header of the answer to r, what ServeHTTP sets there beside Content-Type: those of the Fields
-// that h does not have, and Connection: close where the server would otherwise read a long body before it answers.
+// SetFields sets in h, the header of the answer to r, what ServeHTTP sets there beside Content-Type: those of the
+// Fields that h does not have, and Connection: close where the server would otherwise read a long body before it
+// answers.
 func (d Denial) SetFields(h http.Header, r *http.Request) {
 	closeUnread(h, r)
 	for name, value := range d.Fields() {

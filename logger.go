@@ -24,8 +24,8 @@ type texts struct {
 	fullAt  time.Time // when there were too many; zero: not yet
 }
 
-// Clients can influence the text of an error, such as a LimitFunc's `no plan for "alice"`. They must neither fill the log
-// or the memory with it, nor keep other causes out of the log for ever.
+// Clients can influence the text of an error, such as a LimitFunc's `no plan for "alice"`. They must neither fill the
+// log or the memory with it, nor keep other causes out of the log for ever.
 const (
 	maxMessages = 64  // for each rule; there are fewer in the code
 	maxTexts    = 16  // for each message; what comes then is silent
@@ -42,8 +42,8 @@ func (l *logger) slog() *slog.Logger {
 	return slog.Default()
 }
 
-// warnOnce writes a fault of a rule, or of all rules if rule is "": once a cause, for 16 causes. One line more says that
-// further ones are not written, and an hour later it begins anew.
+// warnOnce writes a fault of a rule, or of all rules if rule is "": once a cause, for 16 causes. One line more says
+// that further ones are not written, and an hour later it begins anew.
 func (l *logger) warnOnce(rule, message string, cause error) {
 	text := clip(cause.Error())
 	switch l.note(rule, message, text) {
@@ -113,15 +113,16 @@ func (t *texts) note(text string) noted {
 	return textIsNew
 }
 
-// forget drops what was seen of rules that are not in s. A request that is still under way by an older configuration may
-// add to it again, until the next call.
+// forget drops what was seen of rules that are not in s. A request that is still under way by an older configuration
+// may add to it again, until the next call.
 func (l *logger) forget(s *settings) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	maps.DeleteFunc(l.seen, func(rule string, _ map[string]*texts) bool { return rule != "" && s.find(rule) == nil })
 }
 
-// ruleState is what outlives a Reconfigure that keeps the name of a rule. It belongs to the settings, and goes with them.
+// ruleState is what outlives a Reconfigure that keeps the name of a rule. It belongs to the settings, and goes with
+// them.
 type ruleState struct {
 	health health
 	shadow shadowReport

@@ -37,8 +37,8 @@ func New(cfg Config) (*Middleware, error) {
 }
 
 // Reconfigure replaces the configuration as a whole, also under load: each request is decided and settled by one of
-// them. On an error the old one stays in force. A nil Store keeps the present one. To change several Middlewares or none,
-// ask [Config.Validate] of all their configurations first.
+// them. On an error the old one stays in force. A nil Store keeps the present one. To change several Middlewares or
+// none, ask [Config.Validate] of all their configurations first.
 //
 // A counter goes on where it is, whatever its new Limit: it starts anew only if its Namespace, rule name, Algorithm,
 // Window, KeySecret or Store is new.
