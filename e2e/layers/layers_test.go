@@ -1,0 +1,376 @@
+// Package layers_test checks what README's table of layers says: each layer once outside of the limiter and once inside
+// of it, over a real socket.
+package layers_test
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"log"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-chi/chi/v5/middleware"
+	"github.com/httplimit/httplimit"
+	"github.com/httplimit/httplimit/limiter"
+)
+
+type layer func(http.Handler) http.Handler
+
+// orders are the two ways to put a layer and the limiter around a handler.
+var orders = map[string]func(limit, other layer, h http.Handler) http.Handler{
+	"limiter outside": func(limit, other layer, h http.Handler) http.Handler { return limit(other(h)) },
+	"limiter inside":  func(limit, other layer, h http.Handler) http.Handler { return other(limit(h)) },
+}
+
+// forOrders runs a test for both orders.
+func forOrders(t *testing.T, test func(t *testing.T, inside bool, around func(layer, layer, http.Handler) http.Handler)) {
+	for name, around := range orders {
+		t.Run(name, func(t *testing.T) { test(t, name == "limiter inside", around) })
+	}
+}
+
+func newLimiter(t *testing.T, rule httplimit.Rule) *httplimit.Middleware {
+	t.Helper()
+	m, err := httplimit.New(httplimit.Config{
+		Rules: []httplimit.Rule{rule}, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// perDay is a rule that no window boundary disturbs within a test, or hardly ever.
+func perDay(n int64) httplimit.Rule {
+	limit := limiter.Per(n, 366*24*time.Hour)
+	return httplimit.Rule{Name: "ip", Key: httplimit.ClientIP(), Limit: limit}
+}
+
+func serve(t *testing.T, h http.Handler) (url string) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(h)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.Start()
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// get sends a request with these header fields, name by name and value by value, and returns its answer.
+func get(t *testing.T, url string, fields ...string) (*http.Response, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pair := range slices.Chunk(fields, 2) {
+		r.Header.Set(pair[0], pair[1])
+	}
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return &http.Response{Header: http.Header{}}, err.Error()
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer, string(body)
+}
+
+// left returns what a client on this machine has left of the rule.
+func left(t *testing.T, m *httplimit.Middleware) int64 {
+	t.Helper()
+	v, err := m.Peek(t.Context(), "ip", "127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v.Remaining
+}
+
+var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") })
+
+// recovering answers 500 after a panic, as chi's Recoverer does, and prints nothing.
+func recovering(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if recover() != nil {
+				w.WriteHeader(http.StatusInternalServerError)
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// TestRecover: a panic of the handler is status 500 in both orders; one of a rule's function only recover outside turns
+// into an answer.
+func TestRecover(t *testing.T) {
+	forOrders(t, func(t *testing.T, inside bool, around func(layer, layer, http.Handler) http.Handler) {
+		rule := perDay(100)
+		rule.CountStatus = func(status int) bool { return status == http.StatusInternalServerError }
+		rule.When = func(r *http.Request) bool {
+			if r.URL.Path == "/rule" {
+				panic("in a rule")
+			}
+			return true
+		}
+		m := newLimiter(t, rule)
+		url := serve(t, around(m.Handler, recovering, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			panic("in a handler")
+		})))
+		if answer, _ := get(t, url); answer.StatusCode != 500 || answer.Header.Get("RateLimit") == "" {
+			t.Errorf("a handler panicked: got %d and RateLimit %q, want 500 with the field",
+				answer.StatusCode, answer.Header.Get("RateLimit"))
+		}
+		if got := left(t, m); got != 99 {
+			t.Errorf("left after one panic: %d, want 99: it counts as 500", got)
+		}
+		if answer, err := get(t, url+"/rule"); (answer.StatusCode == 500) != inside {
+			t.Errorf("a rule's function panicked: got %d %s, want 500 only with recover outside", answer.StatusCode, err)
+		}
+	})
+}
+
+// TestLogging: refusals are in the log of a layer outside only.
+func TestLogging(t *testing.T) {
+	forOrders(t, func(t *testing.T, inside bool, around func(layer, layer, http.Handler) http.Handler) {
+		lines := make(chan int, 2)
+		logging := func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
+				next.ServeHTTP(ww, r)
+				lines <- ww.Status()
+			})
+		}
+		url := serve(t, around(newLimiter(t, perDay(1)).Handler, logging, hello))
+		get(t, url)
+		if answer, _ := get(t, url); answer.StatusCode != http.StatusTooManyRequests {
+			t.Fatalf("got %s, want 429", answer.Status)
+		}
+		want := []int{200}
+		if inside {
+			want = append(want, 429)
+		}
+		var got []int
+		for range want {
+			got = append(got, <-lines)
+		}
+		if !slices.Equal(got, want) || len(lines) > 0 {
+			t.Errorf("logged %v and %d more, want %v", got, len(lines), want)
+		}
+	})
+}
+
+// TestCORS: scripts of another origin can read a refusal only if CORS stands outside.
+func TestCORS(t *testing.T) {
+	cors := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
+			next.ServeHTTP(w, r)
+		})
+	}
+	forOrders(t, func(t *testing.T, inside bool, around func(layer, layer, http.Handler) http.Handler) {
+		url := serve(t, around(newLimiter(t, perDay(1)).Handler, cors, hello))
+		for _, want := range []struct {
+			status   int
+			readable bool
+		}{{200, true}, {429, inside}} {
+			answer, _ := get(t, url, "Origin", "https://app.example")
+			readable := answer.Header.Get("Access-Control-Allow-Origin") != ""
+			if answer.StatusCode != want.status || readable != want.readable {
+				t.Errorf("got %d, readable %v, want %d, %v", answer.StatusCode, readable, want.status, want.readable)
+			}
+		}
+	})
+}
+
+type userKey struct{}
+
+// authenticate lets two users in and answers all others 401.
+func authenticate(next http.Handler) http.Handler {
+	users := map[string]string{"Bearer a": "ann", "Bearer b": "bob"}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, ok := users[r.Header.Get("Authorization")]
+		if !ok {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), userKey{}, user)))
+	})
+}
+
+// TestAuthentication: inside of it the limiter counts users and never sees a wrong guess; outside it limits guesses and
+// knows the address only.
+func TestAuthentication(t *testing.T) {
+	requests := []string{"Bearer a", "Bearer guess", "Bearer b", "Bearer a", "Bearer other"}
+	forOrders(t, func(t *testing.T, inside bool, around func(layer, layer, http.Handler) http.Handler) {
+		rule := perDay(1)
+		rule.Key = httplimit.ContextValue(userKey{})
+		url := serve(t, around(newLimiter(t, rule).Handler, authenticate, hello))
+		want := []int{200, 429, 429, 429, 429}
+		if inside {
+			want = []int{200, 401, 200, 429, 401}
+		}
+		var got []int
+		for _, credential := range requests {
+			answer, _ := get(t, url, "Authorization", credential)
+			got = append(got, answer.StatusCode)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("ann, a guess, bob, ann, another guess: got %v, want %v", got, want)
+		}
+	})
+}
+
+// TestCountStatusOutsideOfAuthentication: a limit on wrong guesses stands outside, where it sees the 401.
+func TestCountStatusOutsideOfAuthentication(t *testing.T) {
+	rule := perDay(2)
+	rule.CountStatus = func(status int) bool { return status == http.StatusUnauthorized }
+	url := serve(t, newLimiter(t, rule).Handler(authenticate(hello)))
+	var got []int
+	for _, credential := range []string{"Bearer a", "Bearer a", "Bearer a", "x", "y", "z", "Bearer a"} {
+		answer, _ := get(t, url, "Authorization", credential)
+		got = append(got, answer.StatusCode)
+	}
+	if want := []int{200, 200, 200, 401, 401, 429, 429}; !slices.Equal(got, want) {
+		t.Errorf("three right, three wrong, one right: got %v, want %v", got, want)
+	}
+}
+
+// TestCompression: both orders work; the limiter inside has its refusals compressed too, and counts by status.
+func TestCompression(t *testing.T) {
+	compress := layer(middleware.Compress(5, "text/plain", "application/problem+json"))
+	forOrders(t, func(t *testing.T, inside bool, around func(layer, layer, http.Handler) http.Handler) {
+		rule := perDay(1)
+		rule.CountStatus = func(status int) bool { return status == http.StatusOK }
+		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/plain")
+			if r.URL.Path == "/none" {
+				w.WriteHeader(http.StatusNotFound)
+			}
+			io.WriteString(w, strings.Repeat("hello ", 1000))
+		})
+		url := serve(t, around(newLimiter(t, rule).Handler, compress, h))
+		for _, want := range []struct {
+			path, text string
+			status     int
+			compressed bool
+		}{
+			{"/none", "hello", 404, true}, // given back
+			{"/", "hello", 200, true},
+			{"/", "quota-exceeded", 429, inside},
+		} {
+			answer, body := get(t, url+want.path, "Accept-Encoding", "gzip")
+			compressed := answer.Header.Get("Content-Encoding") == "gzip"
+			if compressed {
+				body = unzip(t, body)
+			}
+			if answer.StatusCode != want.status || compressed != want.compressed || !strings.Contains(body, want.text) {
+				t.Errorf("%s: got %d, compressed %v, %q, want %d, %v, ...%s...",
+					want.path, answer.StatusCode, compressed, body, want.status, want.compressed, want.text)
+			}
+			if answer.Header.Get("RateLimit") == "" {
+				t.Errorf("%s: no RateLimit field", want.path)
+			}
+		}
+	})
+}
+
+func unzip(t *testing.T, body string) string {
+	t.Helper()
+	r, err := gzip.NewReader(strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestTimeoutHandler: its own 503 has the fields, and counts as 503, only where the limiter stands outside.
+func TestTimeoutHandler(t *testing.T) {
+	timeout := func(next http.Handler) http.Handler { return http.TimeoutHandler(next, 100*time.Millisecond, "too late") }
+	forOrders(t, func(t *testing.T, inside bool, around func(layer, layer, http.Handler) http.Handler) {
+		settled := make(chan int, 1)
+		rule := perDay(100)
+		rule.CountStatus = func(status int) bool { settled <- status; return true }
+		slow := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			<-r.Context().Done()
+			w.WriteHeader(http.StatusTeapot)
+		})
+		url := serve(t, around(newLimiter(t, rule).Handler, timeout, slow))
+		answer, body := get(t, url)
+		if answer.StatusCode != 503 || body != "too late" {
+			t.Errorf("got %d %q, want the 503 of the TimeoutHandler", answer.StatusCode, body)
+		}
+		if got := answer.Header.Get("RateLimit") == ""; got != inside {
+			t.Errorf("RateLimit is %q, want it with the limiter outside only", answer.Header.Get("RateLimit"))
+		}
+		want := 503
+		if inside {
+			want = http.StatusTeapot // which nobody has seen
+		}
+		if got := <-settled; got != want {
+			t.Errorf("CountStatus was asked about %d, want %d", got, want)
+		}
+	})
+}
+
+// TestBodyLimits: a KeyFunc that reads the body is held to the limit of a layer outside only.
+func TestBodyLimits(t *testing.T) {
+	limit := func(next http.Handler) http.Handler { return http.MaxBytesHandler(next, 10) }
+	forOrders(t, func(t *testing.T, inside bool, around func(layer, layer, http.Handler) http.Handler) {
+		read := make(chan int, 1)
+		var tooLarge bool
+		rule := perDay(100)
+		rule.Key = httplimit.KeyFunc(func(r *http.Request) (string, error) {
+			body, err := io.ReadAll(r.Body)
+			var reason *http.MaxBytesError
+			tooLarge = errors.As(err, &reason)
+			read <- len(body)
+			return "", httplimit.ErrNoKey
+		})
+		url := serve(t, around(newLimiter(t, rule).Handler, limit, hello))
+		answer, err := http.Post(url, "text/plain", strings.NewReader(strings.Repeat("x", 1000)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		want := 1000
+		if inside {
+			want = 10
+		}
+		if got := <-read; got != want || tooLarge != inside {
+			t.Errorf("the KeyFunc read %d bytes, too large: %v, want %d, %v", got, tooLarge, want, inside)
+		}
+	})
+}
+
+// TestRealIP: behind a layer that copies what clients write into RemoteAddr, every client chooses its address.
+func TestRealIP(t *testing.T) {
+	//lint:ignore SA1019 the layer that the documentation warns of
+	realIP := layer(middleware.RealIP)
+	forOrders(t, func(t *testing.T, inside bool, around func(layer, layer, http.Handler) http.Handler) {
+		url := serve(t, around(newLimiter(t, perDay(1)).Handler, realIP, hello))
+		want := []int{200, 429}
+		if inside {
+			want = []int{200, 200}
+		}
+		var got []int
+		for _, forged := range []string{"192.0.2.1", "192.0.2.2"} {
+			answer, _ := get(t, url, "X-Forwarded-For", forged)
+			got = append(got, answer.StatusCode)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("two invented addresses, one client: got %v, want %v", got, want)
+		}
+	})
+}
