@@ -16,7 +16,8 @@
 //
 // The key. A limit is worth as much as the identity that it counts by. [ClientIP] without arguments is the address of
 // the socket peer, which nobody can forge but which is that of the load balancer where there is one: name the load
-// balancer's networks, and the address is read from X-Forwarded-For as far as trusted proxies wrote it. A token is an
+// balancer's networks, and the address is read from X-Forwarded-For as far as trusted proxies wrote it. Nothing in
+// front may copy a header into RemoteAddr, as chi's RealIP does: then clients choose their addresses. A token is an
 // identity only after it was verified: limit by address before authentication, by user behind it. Keys of secrets
 // ([BearerToken], [APIKey], [Cookie], [Secret]) are stored as hashes.
 //
@@ -38,8 +39,9 @@
 // # In handlers, and for operators
 //
 // [Verdicts] and [Spend] are for handlers that show a quota or learn a cost late. [Middleware.Allow] limits by what
-// only a handler knows, such as the login name in a body; [Middleware.Peek] and [Middleware.Reset] are for the operator
-// who is asked to unblock somebody. An [Observer] is told of every decision.
+// only a handler knows, such as the login name in a body, and [Verdict.Denied] answers what it does not allow;
+// [Middleware.Peek] and [Middleware.Reset] are for the operator who is asked to unblock somebody. An [Observer] is told
+// of every decision.
 //
 // # Frameworks, and how to adapt another one
 //
