@@ -297,7 +297,9 @@ func unzip(t *testing.T, body string) string {
 
 // TestTimeoutHandler: its own 503 has the fields, and counts as 503, only where the limiter stands outside.
 func TestTimeoutHandler(t *testing.T) {
-	timeout := func(next http.Handler) http.Handler { return http.TimeoutHandler(next, 100*time.Millisecond, "too late") }
+	timeout := func(next http.Handler) http.Handler {
+		return http.TimeoutHandler(next, 100*time.Millisecond, "too late")
+	}
 	forOrders(t, func(t *testing.T, inside bool, around func(layer, layer, http.Handler) http.Handler) {
 		settled := make(chan int, 1)
 		rule := perDay(100)
