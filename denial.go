@@ -45,20 +45,33 @@ func (d Denial) Rule() (Verdict, bool) {
 // Retry-After, unless it is [limiter.Never], and Cache-Control. They are set before OnDeny is called, and by ServeHTTP;
 // in a handler whose framework does without net/http they are to be set from here.
 func (d Denial) Fields() iter.Seq2[string, string] {
-	var b fields.Builder
-	b.Refusal(d.RetryAfter)
-	return b.All()
+	return func(yield func(string, string) bool) {
+		wait, ends := fields.RetryAfter(d.RetryAfter)
+		_ = (!ends || yield(fieldRetryAfter, wait)) && yield(fieldCacheControl, fields.NoStore)
+	}
 }
+
+const (
+	fieldRetryAfter   = "Retry-After"
+	fieldCacheControl = "Cache-Control"
+)
 
 // SetFields sets in h, the header of the answer to r, what ServeHTTP sets there beside Content-Type: those of the
 // Fields that h does not have, and Connection: close where the server would otherwise read a long body before it
 // answers.
 func (d Denial) SetFields(h http.Header, r *http.Request) {
+	d.setMissing(h)
 	closeUnread(h, r)
-	for name, value := range d.Fields() {
-		if _, set := h[name]; !set {
-			h[name] = []string{value}
-		}
+}
+
+// setMissing sets those of the Fields that h does not have. Mostly it has them all, and this costs nothing.
+func (d Denial) setMissing(h http.Header) {
+	if _, set := h[fieldRetryAfter]; !set && d.RetryAfter != limiter.Never {
+		wait, _ := fields.RetryAfter(d.RetryAfter)
+		h[fieldRetryAfter] = []string{wait}
+	}
+	if _, set := h[fieldCacheControl]; !set {
+		h[fieldCacheControl] = []string{fields.NoStore}
 	}
 }
 

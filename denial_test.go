@@ -272,3 +272,32 @@ func TestFieldsOfADenial(t *testing.T) {
 		}
 	}
 }
+
+// TestSetFields: what another layer has set stays, and a long body that nobody reads ends the connection.
+func TestSetFields(t *testing.T) {
+	tests := map[string]struct {
+		body   int64
+		header http.Header
+		want   http.Header
+	}{
+		"none set": {0, http.Header{}, http.Header{"Retry-After": {"7"}, "Cache-Control": {"no-store"}}},
+		"set": {
+			0, http.Header{"Retry-After": {"9"}, "Cache-Control": {"private"}},
+			http.Header{"Retry-After": {"9"}, "Cache-Control": {"private"}},
+		},
+		"a long body": {
+			1 << 20, http.Header{},
+			http.Header{"Retry-After": {"7"}, "Cache-Control": {"no-store"}, "Connection": {"close"}},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := get()
+			r.ContentLength = tt.body
+			httplimit.Denial{Status: 429, RetryAfter: 7 * time.Second}.SetFields(tt.header, r)
+			if got, want := fmt.Sprint(tt.header), fmt.Sprint(tt.want); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
+	}
+}

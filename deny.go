@@ -35,7 +35,7 @@ func (d Denial) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if d.Status == statusClientClosed {
 		return
 	}
-	d.SetFields(w.Header(), r)
+	d.setMissing(w.Header())
 	body := bodies.Get().(*[]byte)
 	defer bodies.Put(body)
 	*body = d.appendProblem((*body)[:0])

@@ -143,6 +143,14 @@ func (b *Builder) Refusal(retryAfter time.Duration) {
 	b.addReady(nameCacheControl)
 }
 
+// RetryAfter returns the value of Retry-After that Refusal adds, false for Never.
+func RetryAfter(wait time.Duration) (value string, ok bool) {
+	return strconv.FormatInt(seconds(clamp(wait)), 10), wait != Never
+}
+
+// NoStore is the value of Cache-Control that Refusal adds.
+const NoStore = "no-store"
+
 // Reset makes room for the next answer.
 func (b *Builder) Reset() {
 	b.text = b.text[:0]

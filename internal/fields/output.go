@@ -13,7 +13,7 @@ func (b *Builder) value(f *field, text string) string {
 	case f.name == namePolicy:
 		return b.all.Field
 	}
-	return "no-store"
+	return NoStore
 }
 
 // All returns the fields with names in net/http's canonical form.
