@@ -74,6 +74,13 @@ func (c *checker) trust(cfg Config) {
 		c.fault("Header", "%q is not the name of a header field", cfg.Header)
 	case cfg.TrustedHops > 0 && !list:
 		c.fault("TrustedHops", "%s holds one address and no hops to count, want TrustedProxies", cfg.Header)
+	case cfg.TrustedHops == 0 && len(cfg.TrustedProxies) == 0 && !cfg.TrustUnixSocket:
+		others := "TrustUnixSocket"
+		if list {
+			others = "TrustedHops, TrustUnixSocket"
+		}
+		c.fault("TrustedProxies", "it is empty, so that nobody is believed to write %s, want the networks of the proxies "+
+			"that do, or %s; or no Header, for the socket peer", cfg.Header, others)
 	}
 }
 

@@ -5,24 +5,36 @@ import "strings"
 // A Forwarded line (RFC 7239, section 4) is a list of elements separated by ',', an element is pairs separated by ';',
 // and a pair is a token, '=' and a value, which may be a quoted string with either separator in it. Proxies copy Host,
 // which the client writes, into host=; so a parser that splits at commas believes the client.
+//
+// A line is read from the right: a proxy appends its element, and whatever stands left of it, such as a quote that a
+// client has left open, must not change where that element begins. What a proxy writes into quotes it has to escape
+// (RFC 9110, section 5.6.4): where one copies quotes as they are, nobody can tell its elements from its client's.
 
-// wellQuoted reports whether every quoted string of a line follows a '=' and ends. Else it is uncertain where the
-// elements of the line begin. Other faults of an element concern that element alone.
-func wellQuoted(line string) bool {
-	for {
-		quote := strings.IndexByte(line, '"')
-		if quote < 0 {
-			return true
+// lastUnquotedComma returns the index of the last ',' outside quoted strings, or -1 if there is none, or none right of
+// a quote that belongs to no quoted string.
+func lastUnquotedComma(line string) int {
+	for i := len(line) - 1; i >= 0; i-- {
+		switch line[i] {
+		case ',':
+			return i
+		case '"':
+			if i = openingQuote(line[:i]); i < 1 || line[i-1] != '=' {
+				return -1
+			}
 		}
-		if quote == 0 || line[quote-1] != '=' {
-			return false
-		}
-		length := quotedLength(line[quote:])
-		if length == 0 {
-			return false
-		}
-		line = line[quote+length:]
 	}
+	return -1
+}
+
+// openingQuote returns the index of the quote that opens a quoted string whose text s ends with, or -1. It is the last
+// one that is not escaped: a quote inside the string follows its backslash, the opening one '='.
+func openingQuote(s string) int {
+	for i := len(s) - 1; i >= 0; i-- {
+		if s[i] == '"' && (i == 0 || s[i-1] != '\\') {
+			return i
+		}
+	}
+	return -1
 }
 
 // quotedLength returns the length of the quoted string that s begins with, both quotes included; 0 if it does not end.
@@ -38,26 +50,7 @@ func quotedLength(s string) int {
 	return 0
 }
 
-// lastUnquotedComma returns the index of the last ',' outside quoted strings in a line that is well quoted, or -1.
-//
-// It reads backwards, so that a walk reads a line twice at most, however long a client has made it. From a closing
-// quote the opening one is the nearest that is not escaped: a quote inside follows its backslash, the opening one '='.
-func lastUnquotedComma(line string) int {
-	quoted := false
-	for i := len(line) - 1; i >= 0; i-- {
-		switch {
-		case line[i] == '"' && !quoted:
-			quoted = true
-		case line[i] == '"' && line[i-1] != '\\':
-			quoted = false
-		case line[i] == ',' && !quoted:
-			return i
-		}
-	}
-	return -1
-}
-
-// forwardedFor returns the value of the one for= of a well-quoted element. ok is false if there is none or more than
+// forwardedFor returns the value of the one for= of an element. ok is false if there is none or more than
 // one, or if a pair is not well formed. Beyond the grammar it takes spaces around ';' and, without quotes, the
 // brackets and colons of addresses, which many proxies write.
 func forwardedFor(element string) (value string, ok bool) {
@@ -85,6 +78,9 @@ func forwardedFor(element string) (value string, ok bool) {
 func forwardedValue(s string) (value, rest string, ok bool) {
 	if strings.HasPrefix(s, `"`) {
 		end := quotedLength(s)
+		if end == 0 {
+			return "", "", false
+		}
 		value, rest = unescape(s[1:end-1]), strings.TrimLeft(s[end:], " \t")
 		return value, rest, rest == "" || rest[0] == ';'
 	}

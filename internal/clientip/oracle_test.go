@@ -3,6 +3,7 @@ package clientip
 import (
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -55,11 +56,7 @@ func (o oracle) elements(lines []string) []netip.Addr {
 			}
 			continue
 		}
-		elements, ok := splitOutsideQuotes(line, ',')
-		if !ok {
-			elements = []string{""}
-		}
-		for _, element := range elements {
+		for _, element := range forwardedElements(line) {
 			list = append(list, forwardedAddress(element))
 		}
 	}
@@ -71,6 +68,18 @@ func valid(addr netip.Addr, ok bool) netip.Addr {
 		return netip.Addr{}
 	}
 	return addr
+}
+
+// lastElement matches a line up to a ',', and behind it what has no other one outside quoted strings that follow '='.
+var lastElement = regexp.MustCompile(`(?s)^(.*),((?:[^",]|="(?:\\"|[^"])*")*)$`)
+
+// forwardedElements cuts off one element after the other from the right.
+func forwardedElements(line string) []string {
+	m := lastElement.FindStringSubmatch(line)
+	if m == nil {
+		return []string{line}
+	}
+	return append(forwardedElements(m[1]), m[2])
 }
 
 // splitOutsideQuotes goes byte by byte. ok is false if a quoted string does not follow '=' or does not end.
@@ -95,7 +104,10 @@ func splitOutsideQuotes(s string, separator byte) (list []string, ok bool) {
 }
 
 func forwardedAddress(element string) netip.Addr {
-	pairs, _ := splitOutsideQuotes(element, ';')
+	pairs, ok := splitOutsideQuotes(element, ';')
+	if !ok {
+		return netip.Addr{}
+	}
 	var values []string
 	for _, pair := range pairs {
 		pair = strings.TrimLeft(pair, " \t")
@@ -158,8 +170,10 @@ func (o oracle) client(remote string, lines []string) netip.Addr {
 		}
 		return peer
 	case !strings.EqualFold(o.header, "X-Forwarded-For") && !strings.EqualFold(o.header, "Forwarded"):
-		if len(lines) > 0 {
-			addr := valid(address(strings.Trim(lines[len(lines)-1], " \t"),
+		if distinct := slices.Compact(slices.Clone(lines)); len(distinct) > 1 {
+			return netip.Addr{}
+		} else if len(distinct) == 1 {
+			addr := valid(address(strings.Trim(lines[0], " \t"),
 				func(p string) bool { return len(p) <= 6 && port.MatchString(p) }))
 			if addr.IsValid() {
 				return addr

@@ -27,9 +27,10 @@ type Resolver struct {
 type Origin uint8
 
 const (
-	Peer     Origin = iota // the socket peer, which is not trusted to report a client
-	Reported               // a trusted hop reported it
-	Proxy                  // it is that of a trusted hop, which reported no usable address
+	Peer      Origin = iota // the socket peer, which is not trusted to report a client
+	Reported                // a trusted hop reported it
+	Proxy                   // it is that of a trusted hop, which reported no usable address
+	Ambiguous               // there is none: a trusted hop sent lines of different values where one address belongs
 )
 
 // Header returns the name of the field whose lines the Resolver reads, in canonical form; "" if it reads none.
@@ -42,7 +43,8 @@ func (r *Resolver) Header() string {
 
 // Client returns the address of the client whose request came from remoteAddr, which is written as in
 // http.Request.RemoteAddr. lines are all lines of [Resolver.Header], in order. IPv4-mapped addresses are IPv4, and there
-// is no zone. The address is invalid if there is none: the peer has no IP address, and no trusted hop reported one.
+// is no zone. The address is invalid if there is none: the peer has no IP address, and no trusted hop reported one; or the
+// Origin is Ambiguous.
 func (r *Resolver) Client(remoteAddr string, lines []string) (netip.Addr, Origin) {
 	addr, _, origin := r.client(remoteAddr, lines)
 	return addr, origin
@@ -59,13 +61,26 @@ func (r *Resolver) client(remoteAddr string, lines []string) (addr netip.Addr, t
 		addr, text = r.count(lines)
 	case r.header == xForwardedFor, r.header == forwarded:
 		return r.walk(lines, peer, peerText)
+	case Differ(lines):
+		return netip.Addr{}, "", Ambiguous
 	case len(lines) > 0:
-		addr, text = parseElement(lines[len(lines)-1])
+		addr, text = parseElement(lines[0])
 	}
 	if !addr.IsValid() {
 		return peer, peerText, Proxy
 	}
 	return addr, text, Reported
+}
+
+// Differ reports whether lines of a header field that holds one value have different ones, so that nobody can tell which
+// of them another reader of the request takes.
+func Differ(lines []string) bool {
+	for _, line := range lines[min(1, len(lines)):] {
+		if line != lines[0] {
+			return true
+		}
+	}
+	return false
 }
 
 // TrustsProxies reports whether there are peers whose header is believed.
@@ -171,9 +186,6 @@ func (e *elements) next() (element string, more bool) {
 			return "", false
 		}
 		e.line, e.lines = e.lines[last], e.lines[:last]
-		if e.forwarded && !wellQuoted(e.line) {
-			return "", true // where its elements begin is uncertain: the whole line counts as one without an address
-		}
 	}
 	comma := strings.LastIndexByte(e.line, ',')
 	if e.forwarded {

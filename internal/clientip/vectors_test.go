@@ -47,6 +47,7 @@ type addressVectors struct {
 var notExpressible = map[string]string{
 	"cfg-single-forwarded": "the kind of walk follows from the header's name, " +
 		"so Forwarded is never read as a single value",
+	"single-no-trust": "a header that nobody is trusted to write is a fault of the Config, see TestFaults",
 }
 
 func readVectors(t *testing.T) (vectors addressVectors) {
