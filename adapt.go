@@ -56,9 +56,8 @@ func (m *Middleware) CheckHTTP(r *http.Request, route string, key, value any) *O
 // check decides on r. borrowed says that strings of r may lie in a buffer of the framework, which overwrites it later.
 func (o *Outcome) check(m *Middleware, r Request, borrowed bool) {
 	d, s := &o.decision, m.settings.Load()
-	ctx, exempt := r.Context(), s == nil || !s.countPreflight && preflight(r)
-	d.begin(ctx, m, s)
-	if exempt {
+	d.begin(r.Context(), m, s)
+	if s == nil {
 		return
 	}
 	d.collect(r)

@@ -42,10 +42,6 @@ type Config struct {
 	// Expose lets handlers read the decisions with [Verdicts] and add to them with [Spend]. It costs a copy of
 	// each request.
 	Expose bool
-	// CountPreflight counts CORS preflights as well. They carry no credentials, and refusing one blocks the
-	// request behind it, so they are left alone unless this is set. Anybody can send what looks like one: set it
-	// where no CORS layer outside answers them.
-	CountPreflight bool
 	// Observer is told of each decision; nil means nobody.
 	Observer Observer
 	// Logger gets warnings and changes of state; nil means slog.Default(). Keys are never logged. What repeats is
@@ -114,17 +110,16 @@ const (
 
 // settings is a Config made ready: valid, immutable, swapped as a whole.
 type settings struct {
-	rules          []rule
-	store          limiter.Store
-	headers        HeaderStyle
-	policies       fields.Policies
-	instances      int64
-	onDeny         func(http.ResponseWriter, *http.Request, Denial)
-	expose         bool
-	countPreflight bool
-	observer       Observer
-	logger         *logger
-	windows        windowSet
+	rules     []rule
+	store     limiter.Store
+	headers   HeaderStyle
+	policies  fields.Policies
+	instances int64
+	onDeny    func(http.ResponseWriter, *http.Request, Denial)
+	expose    bool
+	observer  Observer
+	logger    *logger
+	windows   windowSet
 }
 
 // compile checks cfg against the store that it will use and makes it ready. Rules go on with the state that those of
@@ -154,7 +149,7 @@ func (cfg Config) compile(store limiter.Store, log *logger, before *settings) (*
 	s := &settings{
 		windows: windowSet{known: make(map[limiter.Limit]bool)},
 		store:   store, headers: headers, instances: int64(max(1, cfg.Instances)), onDeny: cfg.OnDeny,
-		expose: cfg.Expose, countPreflight: cfg.CountPreflight, observer: cfg.Observer, logger: log,
+		expose: cfg.Expose, observer: cfg.Observer, logger: log,
 	}
 	s.compileRules(cfg, before, &f)
 	if len(f) > 0 {

@@ -18,6 +18,7 @@ type decision struct {
 	rules   []appliedRule
 	charges []limiter.Charge // one for each of rules
 
+	preflight  bool          // the request is a CORS preflight
 	status     int           // 0: the request passes
 	retryAfter time.Duration // the longest wait of the violated rules, or that of a 503
 	err        error         // why nothing could be decided
@@ -52,9 +53,10 @@ func (d *decision) collect(r Request) {
 	if d.sample++; d.sample%sampleEvery == 0 {
 		d.s.resample()
 	}
+	d.preflight = isPreflight(r)
 	for i := range d.s.rules {
 		rule, n := &d.s.rules[i], len(d.rules)
-		if !rule.fillCharge(&d.charges[:n+1][n], r, d.m.logger) {
+		if !rule.fillCharge(&d.charges[:n+1][n], r, d.preflight, d.m.logger) {
 			continue
 		}
 		d.rules, d.charges = d.rules[:n+1], d.charges[:n+1]
@@ -113,6 +115,9 @@ func (d *decision) judged(r *appliedRule, c *limiter.Charge, taken bool) {
 	r.violated = !taken && !c.Allowed && c.Mode == limiter.Enforce
 	if r.violated {
 		d.retryAfter = max(d.retryAfter, c.RetryAfter)
+		if d.preflight {
+			r.keys.warnings.preflightRefused.raise(r.Name)
+		}
 	}
 }
 

@@ -75,19 +75,16 @@ func (cfg clientIP) compile(c *keyCompiler, field string) keyNode {
 	if len(faults) > 0 {
 		return nil
 	}
-	k := &addressKey{resolver: resolver, header: resolver.Header(), warnings: c.warnings}
-	if k.header == "" {
-		k.ignored = []string{"X-Forwarded-For", "Forwarded", cfg.Header}
-	}
-	return k
+	header := resolver.Header()
+	return &addressKey{resolver: resolver, header: header, several: &ambiguousError{header: header}, warnings: c.warnings}
 }
 
 // addressKey is the leaf of a ClientIP. What it finds is the bucket of the client's address: a text or a network.
 type addressKey struct {
 	resolver *clientip.Resolver
-	header   string   // that resolver reads; "" for none
-	ignored  []string // headers that a proxy may have written, where none is read
-	warnings *addressWarnings
+	header   string // that resolver reads; "" for none
+	several  *ambiguousError
+	warnings *keyWarnings
 }
 
 func (k *addressKey) find(r Request) (text string, isKey bool, err error) {
@@ -100,8 +97,8 @@ func (k *addressKey) find(r Request) (text string, isKey bool, err error) {
 
 // plainPeer is a shortcut for the commonest key, the address of an IPv4 peer: it saves more than 5 % of a request.
 func (k *addressKey) plainPeer(r Request) (text string, ok bool) {
-	if text, ok = k.resolver.PlainPeer(r.RemoteAddr()); ok {
-		k.checkIgnored(r)
+	if text, ok = k.resolver.PlainPeer(r.RemoteAddr()); ok && k.warnings.sample.due() {
+		k.checkSetup(r)
 	}
 	return text, ok
 }
@@ -124,6 +121,15 @@ func (k *addressKey) fill(b *keyenc.Builder, parts []string, composed bool) ([]s
 
 func (*addressKey) parts() int { return 1 }
 
+func (k *addressKey) ambiguity(r Request) error {
+	if k.header != "" {
+		if _, origin := k.resolver.Client(r.RemoteAddr(), r.Values(k.header)); origin == clientip.Ambiguous {
+			return k.several
+		}
+	}
+	return nil
+}
+
 func addBucket(b *keyenc.Builder, text string, network netip.Prefix, composed bool) {
 	if network.IsValid() {
 		b.Network(network, composed)
@@ -138,34 +144,46 @@ func (k *addressKey) bucket(r Request) (text string, network netip.Prefix, err e
 	if k.header != "" {
 		lines = r.Values(k.header)
 	}
-	text, network, origin := k.resolver.Bucket(r.RemoteAddr(), lines)
-	if text == "" && !network.IsValid() {
-		err = ErrNoKey
+	if k.warnings.sample.due() {
+		k.checkSetup(r)
 	}
+	text, network, origin := k.resolver.Bucket(r.RemoteAddr(), lines)
 	switch {
+	case origin == clientip.Ambiguous:
+		return "", netip.Prefix{}, k.several
 	case origin == clientip.Proxy:
-		k.warnings.endedAtProxy.raise()
-	case origin == clientip.Peer:
-		if err != nil {
-			k.warnings.peerWithoutAddress.raise()
+		k.warnings.endedAtProxy.raise(k.header)
+	case origin == clientip.Peer && len(lines) > 0:
+		k.warnings.untrustedPeer.raise(k.header)
+	}
+	if text == "" && !network.IsValid() {
+		if origin == clientip.Peer {
+			k.warnings.peerWithoutAddress.raise("")
 		}
-		if len(lines) > 0 {
-			k.warnings.untrustedPeer.raise()
-		}
-		k.checkIgnored(r)
+		err = ErrNoKey
 	}
 	return text, network, err
 }
 
-// checkIgnored warns of a header that nobody reads, if this request is to be checked.
-func (k *addressKey) checkIgnored(r Request) {
-	if k.header != "" || !k.warnings.untrustedHeader.due() {
+// checkSetup warns of what a request shows of the layers in front of the limiter.
+func (k *addressKey) checkSetup(r Request) {
+	if rewritten(r) {
+		k.warnings.peerRewritten.raise("")
+	}
+	if k.header != "" {
 		return
 	}
-	for _, header := range k.ignored {
-		if header != "" && len(r.Values(header)) > 0 {
-			k.warnings.untrustedHeader.raise()
+	for _, header := range []string{"X-Forwarded-For", "Forwarded"} {
+		if len(r.Values(header)) > 0 {
+			k.warnings.untrustedHeader.raise(header)
 			return
 		}
 	}
+}
+
+// rewritten reports whether something in front of the limiter has overwritten http.Request.RemoteAddr with an address
+// that it took from a header: net/http writes a port behind each.
+func rewritten(r Request) bool {
+	// Frameworks without net/http may have no port to tell.
+	return ofHTTP(r) != nil && clientip.WithoutPort(r.RemoteAddr())
 }

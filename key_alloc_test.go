@@ -55,7 +55,7 @@ func TestKeyAllocations(t *testing.T) {
 			if raceEnabled && c.pooled {
 				t.Skip("the race detector drops pooled values at random")
 			}
-			if got := testing.AllocsPerRun(200, func() { c.keys.find(c.request) }); got > c.most {
+			if got := testing.AllocsPerRun(200, func() { found(c.keys, c.request) }); got > c.most {
 				t.Errorf("it allocates %v times a request, want at most %v", got, c.most)
 			}
 		})
@@ -65,10 +65,10 @@ func TestKeyAllocations(t *testing.T) {
 func BenchmarkKey(b *testing.B) {
 	for _, c := range keyCosts(b) {
 		b.Run(c.name, func(b *testing.B) {
-			want, _, _ := c.keys.find(c.request)
+			want, _, _ := found(c.keys, c.request)
 			b.ReportAllocs()
 			for b.Loop() {
-				if got, _, _ := c.keys.find(c.request); got != want {
+				if got, _, _ := found(c.keys, c.request); got != want {
 					b.Fatalf("the key is %q, want %q", got, want)
 				}
 			}

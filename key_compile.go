@@ -1,6 +1,7 @@
 package httplimit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -12,8 +13,9 @@ import (
 type ruleKeys struct {
 	key, noKey compiledKey
 	peer       *addressKey // key, if it is the peer's address alone
-	nobody     string      // the key of requests without either identity
-	warnings   *addressWarnings
+	nobody     constantKey // of requests without either identity
+	ambiguous  constantKey // of requests whose identity is not clear
+	warnings   *keyWarnings
 }
 
 // compileKey checks the Key and the NoKey of a rule and compiles them. field and noKeyField are their paths in
@@ -25,11 +27,13 @@ func compileKey(
 		noKey = ClientIP()
 	}
 	builders := keyenc.NewPool(keySecret)
-	c := keyCompiler{warnings: newAddressWarnings(warn)}
+	c := keyCompiler{warnings: newKeyWarnings(warn)}
 	k := &ruleKeys{
-		key:      c.compile(field, key, "", builders),
-		noKey:    c.compile(noKeyField, noKey, keyenc.MarkNoKey, builders),
-		warnings: c.warnings,
+		key:       c.compile(field, key, "", builders),
+		noKey:     c.compile(noKeyField, noKey, keyenc.MarkNoKey, builders),
+		nobody:    newConstantKey(keyenc.MarkNobody, builders),
+		ambiguous: newConstantKey(keyenc.MarkAmbiguous, builders),
+		warnings:  c.warnings,
 	}
 	if len(c.faults) > 0 {
 		return nil, c.faults
@@ -37,37 +41,72 @@ func compileKey(
 	if k.peer, _ = k.key.single.(*addressKey); k.peer != nil && k.peer.header != "" {
 		k.peer = nil // the header decides, not the peer
 	}
-	b := builders.Get()
-	b.Mark(keyenc.MarkNobody)
-	k.nobody = b.Key(false)
-	builders.Release(b)
 	return k, nil
 }
 
-// find returns the Charge.Key of a request. skip is true if the key said [ErrSkip]. cause is why NoKey decided,
-// where that was another error than [ErrNoKey]; it is for the log, never for clients.
-func (k *ruleKeys) find(r Request) (key string, skip bool, cause error) {
-	if k.peer != nil {
+// foundKey is what the keys of a rule found in a request.
+type foundKey struct {
+	key   string // the Charge.Key
+	kind  keyKind
+	skip  bool  // the rule does not apply: the key said [ErrSkip]
+	cause error // why it is not the Key's own, where that was another error than [ErrNoKey]: for the log, never for clients
+}
+
+// keyKind says whose key a foundKey is.
+type keyKind uint8
+
+const (
+	ownKey       keyKind = iota // what Key has found
+	otherKey                    // what NoKey has found, or nobody's
+	ambiguousKey                // that of all requests whose identity is not clear
+)
+
+// message returns what the log says where there is a cause.
+func (k keyKind) message() string {
+	if k == ambiguousKey {
+		return "the identity of a request is ambiguous, all such requests share one bucket"
+	}
+	return "Key failed, NoKey decides"
+}
+
+// find returns the key of a request. Preflights have keys of their own.
+func (k *ruleKeys) find(r Request, preflight bool) foundKey {
+	if k.peer != nil && !preflight {
 		if key, ok := k.peer.plainPeer(r); ok {
-			return key, false, nil
+			return foundKey{key: key}
 		}
 	}
-	key, err := k.key.find(r)
+	key, err := k.key.find(r, preflight)
 	if err == nil {
-		return key, false, nil
+		return foundKey{key: key}
 	}
 	if errors.Is(err, ErrSkip) {
-		return "", true, nil
+		return foundKey{skip: true}
 	}
-	cause = unexpected(err)
-	key, err = k.noKey.find(r)
+	if ambiguous := asAmbiguous(err); ambiguous != nil {
+		return k.shared(ambiguous, preflight)
+	}
+	return k.findOther(r, preflight, unexpected(err))
+}
+
+// shared returns the key of all requests whose identity is not clear.
+func (k *ruleKeys) shared(err *ambiguousError, preflight bool) foundKey {
+	return foundKey{key: k.ambiguous.of(preflight), kind: ambiguousKey, cause: err.toLog()}
+}
+
+// findOther is find for requests without the identity that Key looks for.
+func (k *ruleKeys) findOther(r Request, preflight bool, cause error) foundKey {
+	key, err := k.noKey.find(r, preflight)
 	if err == nil {
-		return key, false, cause
+		return foundKey{key: key, kind: otherKey, cause: cause}
 	}
 	if errors.Is(err, ErrSkip) {
-		return "", true, nil
+		return foundKey{skip: true}
 	}
-	return k.nobody, false, errors.Join(cause, unexpected(err))
+	if ambiguous := asAmbiguous(err); ambiguous != nil {
+		return k.shared(ambiguous, preflight)
+	}
+	return foundKey{key: k.nobody.of(preflight), kind: otherKey, cause: errors.Join(cause, unexpected(err))}
 }
 
 func unexpected(err error) error {
@@ -77,32 +116,61 @@ func unexpected(err error) error {
 	return err
 }
 
-// of returns the Charge.Key for identities that were found elsewhere: before escaping or hashing, in the order of
-// Compose. FirstOf takes its first key, Everyone no part. An address stands for its bucket.
-func (k *ruleKeys) of(parts []string) (string, error) {
+// of returns the Charge.Key, that of preflights or of all other requests, for identities that were found elsewhere:
+// before escaping or hashing, in the order of Compose. FirstOf takes its first key, Everyone no part. An address stands
+// for its bucket. Identities that are all empty are none: ErrNoKey.
+func (k *ruleKeys) of(parts []string, preflight bool) (string, error) {
 	if want := k.key.root.parts(); want != len(parts) {
 		return "", fmt.Errorf("got %d parts, want %d: one for each identity that its Key looks for", len(parts), want)
 	}
 	b := k.key.builders.Get()
 	defer k.key.builders.Release(b)
+	if preflight {
+		b.Mark(keyenc.MarkPreflight)
+	}
 	if _, err := k.key.root.fill(b, parts, false); err != nil {
 		return "", err
 	}
+	if b.Empty(0) {
+		return "", fmt.Errorf("the identity is empty: %w", ErrNoKey)
+	}
 	return b.Key(k.key.secret), nil
+}
+
+// constantKey is a key that all requests of a kind share: that of preflights, and that of all others.
+type constantKey [2]string
+
+func newConstantKey(mark string, builders *keyenc.Pool) (k constantKey) {
+	b := builders.Get()
+	defer builders.Release(b)
+	b.Mark(mark)
+	k[0] = b.Key(false)
+	b.Truncate(0)
+	b.Mark(keyenc.MarkPreflight)
+	b.Mark(mark)
+	k[1] = b.Key(false)
+	return k
+}
+
+func (k *constantKey) of(preflight bool) string {
+	if preflight {
+		return k[1]
+	}
+	return k[0]
 }
 
 // compiledKey is the compiled Key or NoKey of a rule.
 type compiledKey struct {
 	root     keyNode
 	single   keyLeaf // root, if what it finds may be all of the key; else nil
-	mark     string  // before all else; "" for none
+	mark     string  // before all identities; "" for none
 	secret   bool    // always hashed
 	builders *keyenc.Pool
 }
 
-func (k *compiledKey) find(r Request) (string, error) {
-	if k.single == nil {
-		return k.build(r)
+func (k *compiledKey) find(r Request, preflight bool) (string, error) {
+	if k.single == nil || preflight {
+		return k.build(r, preflight)
 	}
 	// Most keys are one identity that stands as it is: they need no Builder and no new string.
 	text, isKey, err := k.single.find(r)
@@ -116,14 +184,20 @@ func (k *compiledKey) find(r Request) (string, error) {
 	return text, nil
 }
 
-func (k *compiledKey) build(r Request) (string, error) {
+func (k *compiledKey) build(r Request, preflight bool) (string, error) {
 	b := k.builders.Get()
 	defer k.builders.Release(b)
+	if preflight {
+		b.Mark(keyenc.MarkPreflight)
+	}
 	if k.mark != "" {
 		b.Mark(k.mark)
 	}
 	if err := k.root.collect(b, r, false); err != nil {
 		return "", err
+	}
+	if b.Empty(0) {
+		return "", ErrNoKey
 	}
 	return b.Key(k.secret), nil
 }
@@ -131,7 +205,7 @@ func (k *compiledKey) build(r Request) (string, error) {
 // keyCompiler turns the Keys of one rule into their nodes.
 type keyCompiler struct {
 	faults   []*ConfigError
-	warnings *addressWarnings
+	warnings *keyWarnings
 	secret   bool // there is a Secret among the keys
 }
 
@@ -190,6 +264,8 @@ type keyNode interface {
 	fill(b *keyenc.Builder, parts []string, composed bool) (rest []string, err error)
 	// parts returns how many parts fill needs.
 	parts() int
+	// ambiguity returns the error of a header of r that is ambiguous. It calls no function that the team wrote.
+	ambiguity(r Request) error
 }
 
 // keyLeaf is the node of a Key that looks at the request itself.
@@ -204,6 +280,9 @@ type textKey func(r Request) (string, error)
 
 func (find textKey) find(r Request) (text string, isKey bool, err error) {
 	text, err = find(r)
+	if err == nil && text == "" {
+		err = ErrNoKey
+	}
 	return text, keyenc.IsKey(text), err
 }
 
@@ -220,12 +299,29 @@ func (textKey) fill(b *keyenc.Builder, parts []string, composed bool) ([]string,
 
 func (textKey) parts() int { return 1 }
 
+func (textKey) ambiguity(Request) error { return nil }
+
 // allNodes are the nodes of a Compose.
 type allNodes []keyNode
 
 func (n allNodes) collect(b *keyenc.Builder, r Request, _ bool) error {
-	for _, node := range n {
+	for i, node := range n {
 		if err := node.collect(b, r, true); err != nil {
+			if errors.Is(err, ErrSkip) || asAmbiguous(err) != nil {
+				return err
+			}
+			// NoKey is not asked where an identity is ambiguous, in whatever order the parts stand.
+			return cmp.Or(n[i+1:].ambiguity(r), err)
+		}
+	}
+	return nil
+}
+
+func (n allNodes) ambiguity(r Request) error { return ambiguityOf(n, r) }
+
+func ambiguityOf(nodes []keyNode, r Request) error {
+	for _, node := range nodes {
+		if err := node.ambiguity(r); err != nil {
 			return err
 		}
 	}
@@ -260,12 +356,18 @@ func (n firstNode) collect(b *keyenc.Builder, r Request, composed bool) error {
 	for i, node := range n.nodes {
 		b.Truncate(before)
 		b.Mark(n.marks[i])
-		if err := node.collect(b, r, composed); err == nil || !errors.Is(err, ErrNoKey) {
+		err := node.collect(b, r, composed)
+		if err == nil && b.Empty(before) {
+			err = ErrNoKey
+		}
+		if err == nil || !errors.Is(err, ErrNoKey) {
 			return err
 		}
 	}
 	return ErrNoKey
 }
+
+func (n firstNode) ambiguity(r Request) error { return ambiguityOf(n.nodes, r) }
 
 func (n firstNode) fill(b *keyenc.Builder, parts []string, composed bool) ([]string, error) {
 	b.Mark(n.marks[0])

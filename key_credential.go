@@ -12,8 +12,9 @@ import (
 // BearerToken is the token of "Authorization: Bearer ...". It is a [Secret]: hashed wherever it goes.
 //
 // A token limits nothing before it has been checked: a client that invents tokens gets a fresh bucket for each.
-// Put the limiter behind authentication, with a limit by [ClientIP] in front of it. There is no key unless exactly one
-// Authorization line holds the scheme, in any case, and one word of visible ASCII.
+// Put the limiter behind authentication, with a limit by [ClientIP] in front of it. There is no key unless the
+// Authorization line holds the scheme, in any case, and one word of visible ASCII. Two lines that differ are ambiguous,
+// see [Key].
 func BearerToken() Key { return Secret(bearerToken{}) }
 
 // APIKey is the value of a header field that holds an API key. It is [Header] with the value hashed, as by [Secret],
@@ -22,13 +23,13 @@ func APIKey(header string) Key { return Secret(headerKey{textproto.CanonicalMIME
 
 // Cookie is the value of a cookie, such as a session, hashed as by [Secret]. Clients can leave cookies out and invent
 // them: see [BearerToken]. The bytes count as they were sent: where a framework decodes cookies, as Gin does, one
-// session has many spellings, and the identity that authentication found is the better key. There is no key if the
-// value is empty or two cookies have the name.
+// session has many spellings, and the identity that authentication found is the better key. Of several cookies of the
+// name the first counts, as [http.Request.Cookie] reads it. There is no key if its value is empty.
 func Cookie(name string) Key { return Secret(cookie{name}) }
 
 // Header is the value of a header field, in clear. A client writes what it likes into a header, so take one that a
-// proxy of yours sets or that has been checked. There is no key if the value is empty or the field has two lines.
-// The values of Authorization, Proxy-Authorization and Cookie are hashed as by [Secret].
+// proxy of yours sets or that has been checked. There is no key if the value is empty. Two lines that differ are
+// ambiguous, see [Key]. The values of Authorization, Proxy-Authorization and Cookie are hashed as by [Secret].
 func Header(name string) Key {
 	name = textproto.CanonicalMIMEHeaderKey(name)
 	switch name {
@@ -40,7 +41,8 @@ func Header(name string) Key {
 
 // BasicUser is the user name of "Authorization: Basic ...", in clear; the password is no part of the key. Where a login
 // is limited it has not been checked yet: compose it with [ClientIP], else a stranger can lock a user out, and set
-// Rule.Private. There is no key if the name is empty or the field is not well formed.
+// Rule.Private. There is no key if the name is empty or the field is not well formed. Two lines that differ are
+// ambiguous, see [Key].
 func BasicUser() Key { return basicUser{} }
 
 type (
@@ -55,8 +57,8 @@ func (headerKey) sealed()   {}
 func (cookie) sealed()      {}
 func (basicUser) sealed()   {}
 
-func (k bearerToken) compile(*keyCompiler, string) keyNode { return textKey(k.find) }
-func (k basicUser) compile(*keyCompiler, string) keyNode   { return textKey(k.find) }
+func (bearerToken) compile(*keyCompiler, string) keyNode { return newLineKey("Authorization", tokenIn) }
+func (basicUser) compile(*keyCompiler, string) keyNode   { return newLineKey("Authorization", userIn) }
 
 func (k headerKey) compile(c *keyCompiler, field string) keyNode {
 	switch {
@@ -65,7 +67,7 @@ func (k headerKey) compile(c *keyCompiler, field string) keyNode {
 	case strings.EqualFold(k.name, "Host"):
 		c.fault(field, "Host is not among the header fields of a request, want a KeyFunc that returns r.Host")
 	}
-	return textKey(k.find)
+	return newLineKey(k.name, valueIn)
 }
 
 func (k cookie) compile(c *keyCompiler, field string) keyNode {
@@ -75,49 +77,59 @@ func (k cookie) compile(c *keyCompiler, field string) keyNode {
 	return textKey(k.find)
 }
 
-func (bearerToken) find(r Request) (string, error) {
-	token, ok := credentials(r, "Bearer")
+// tokenIn returns the token of an Authorization line.
+func tokenIn(line string) (string, error) {
+	token, ok := credentials(line, "Bearer")
 	if !ok {
 		return "", ErrNoKey
 	}
 	return token, nil
 }
 
-func (k headerKey) find(r Request) (string, error) {
-	lines := r.Values(k.name)
-	if len(lines) != 1 || lines[0] == "" {
+// valueIn returns the value of a line as it is.
+func valueIn(line string) (string, error) {
+	if line == "" {
 		return "", ErrNoKey
 	}
-	return lines[0], nil
+	return line, nil
 }
 
+// find reads cookies as http.Request.Cookie does: the first one of the name whose value is well formed counts. Cookies
+// of one name are ordinary, those of another Path or Domain for example.
 func (k cookie) find(r Request) (string, error) {
-	value, seen := "", false
 	for _, line := range r.Values("Cookie") {
 		for line != "" {
 			var pair string
 			pair, line, _ = strings.Cut(line, ";")
-			name, text, _ := strings.Cut(pair, "=")
-			if strings.Trim(name, " \t") != k.name {
+			name, text, _ := strings.Cut(textproto.TrimString(pair), "=")
+			if textproto.TrimString(name) != k.name {
 				continue
 			}
-			if seen {
-				return "", ErrNoKey // handlers disagree on which of the two is the session
+			if value, ok := cookieValue(text); ok {
+				return valueIn(value)
 			}
-			value, seen = strings.Trim(text, " \t"), true
 		}
 	}
-	if len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
-		value = value[1 : len(value)-1] // as http.Request.Cookie reads it: quoted or not, it is one session
-	}
-	if value == "" {
-		return "", ErrNoKey
-	}
-	return value, nil
+	return "", ErrNoKey
 }
 
-func (basicUser) find(r Request) (string, error) {
-	encoded, ok := credentials(r, "Basic")
+// cookieValue returns the value of a cookie without the quotes around it. ok is false if it has a byte that none may
+// have (RFC 6265, section 4.1.1; like net/http it takes spaces and commas as well).
+func cookieValue(text string) (value string, ok bool) {
+	if len(text) > 1 && text[0] == '"' && text[len(text)-1] == '"' {
+		text = text[1 : len(text)-1]
+	}
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == ';' || c == '\\' {
+			return "", false
+		}
+	}
+	return text, true
+}
+
+// userIn returns the user name of an Authorization line.
+func userIn(line string) (string, error) {
+	encoded, ok := credentials(line, "Basic")
 	if !ok {
 		return "", ErrNoKey
 	}
@@ -130,13 +142,9 @@ func (basicUser) find(r Request) (string, error) {
 	return string(decoded[:colon]), nil
 }
 
-// credentials returns what follows the scheme in the one Authorization line (RFC 9110, section 11.4): one word.
-func credentials(r Request, scheme string) (string, bool) {
-	lines := r.Values("Authorization")
-	if len(lines) != 1 {
-		return "", false
-	}
-	name, rest, _ := strings.Cut(lines[0], " ")
+// credentials returns what follows the scheme in an Authorization line (RFC 9110, section 11.4): one word.
+func credentials(line, scheme string) (string, bool) {
+	name, rest, _ := strings.Cut(line, " ")
 	word := strings.TrimLeft(rest, " ")
 	if !strings.EqualFold(name, scheme) || word == "" {
 		return "", false

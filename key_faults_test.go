@@ -14,9 +14,7 @@ type uncomparable []string
 func TestKeyFaults(t *testing.T) {
 	prefix := netip.MustParsePrefix
 	behind := func(cfg ClientIPConfig) Key {
-		if cfg.Header == "" {
-			cfg.Header = "X-Forwarded-For"
-		}
+		cfg.Header, cfg.TrustedProxies = "X-Forwarded-For", []netip.Prefix{prefix("10.0.0.0/8")}
 		return ClientIPFrom(cfg)
 	}
 	for _, test := range []struct {
@@ -53,6 +51,11 @@ func TestKeyFaults(t *testing.T) {
 		{"a header that is none", ClientIPFrom(ClientIPConfig{Header: "X Real IP"}), []string{"Key.Header"}},
 		{"hops in a header of one address", ClientIPFrom(ClientIPConfig{Header: "x-real-ip", TrustedHops: 1}),
 			[]string{"Key.TrustedHops"}},
+		{"a header of one address that nobody may write", ClientIPFrom(ClientIPConfig{Header: "X-Real-IP"}),
+			[]string{"Key.TrustedProxies"}},
+		{"a list that nobody may write", ClientIPFrom(ClientIPConfig{Header: "X-Forwarded-For", TrustAll: true}),
+			[]string{"Key.TrustedProxies"}},
+		{"a nil function of RouteFrom", RouteFrom(nil), []string{"Key"}},
 		{"hops below zero", behind(ClientIPConfig{TrustedHops: -1}), []string{"Key.TrustedHops"}},
 		{"bits out of range", behind(ClientIPConfig{IPv4Bits: 33, IPv6Bits: 129}), []string{"Key.IPv4Bits", "Key.IPv6Bits"}},
 		{"bits below zero", behind(ClientIPConfig{IPv4Bits: -1, IPv6Bits: -1}), []string{"Key.IPv4Bits", "Key.IPv6Bits"}},
@@ -101,8 +104,8 @@ func TestKeysKeepNoSlices(t *testing.T) {
 		t.Fatal(faults[0])
 	}
 	clear(secret)
-	got, _, _ := keys.find(request("10.0.0.2:1", [2]string{"X-Forwarded-For", "192.0.2.7"}, [2]string{"X-A", "v"}))
-	want, err := compiled(t, Compose(Header("X-A"), Header("X-A")), nil, keySecret).of([]string{"192.0.2.7", "v"})
+	got, _, _ := found(keys, request("10.0.0.2:1", [2]string{"X-Forwarded-For", "192.0.2.7"}, [2]string{"X-A", "v"}))
+	want, err := compiled(t, Compose(Header("X-A"), Header("X-A")), nil, keySecret).of([]string{"192.0.2.7", "v"}, false)
 	if got != want || err != nil {
 		t.Errorf("the key is %q, want %q (%v)", got, want, err)
 	}
@@ -111,8 +114,8 @@ func TestKeysKeepNoSlices(t *testing.T) {
 func TestAKeyServesSeveralRules(t *testing.T) {
 	key := KeyFunc(func(r *http.Request) (string, error) { return r.Method, nil })
 	shared := Compose(key, ClientIP())
-	first, _, _ := compiled(t, shared, nil, "").find(lines())
-	second, _, _ := compiled(t, Compose(shared, shared), nil, "").find(lines())
+	first, _, _ := found(compiled(t, shared, nil, ""), lines())
+	second, _, _ := found(compiled(t, Compose(shared, shared), nil, ""), lines())
 	if first != "GET:192.0.2.7" || second != "GET:192.0.2.7:GET:192.0.2.7" {
 		t.Errorf("the keys are %q and %q", first, second)
 	}

@@ -87,7 +87,7 @@ func FuzzKeys(f *testing.F) {
 
 func keyOf(t *testing.T, keys *ruleKeys, values [3]string) string {
 	t.Helper()
-	key, _, cause := keys.find(newRequest(func(r *http.Request) {
+	key, _, cause := found(keys, newRequest(func(r *http.Request) {
 		for i, name := range []string{"X-A", "X-B", "X-C"} {
 			r.Header[name] = []string{values[i]}
 		}

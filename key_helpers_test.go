@@ -34,6 +34,12 @@ func compiled(t testing.TB, key, noKey Key, secret string) *ruleKeys {
 	return keys
 }
 
+// found is the key of a request that is no preflight.
+func found(k *ruleKeys, r Request) (key string, skip bool, cause error) {
+	f := k.find(r, false)
+	return f.key, f.skip, f.cause
+}
+
 // checkSafe holds for every key that reaches a store.
 func checkSafe(t testing.TB, key string) {
 	t.Helper()

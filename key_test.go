@@ -41,15 +41,13 @@ func TestPlainKeys(t *testing.T) {
 		{"FirstOf inside FirstOf", FirstOf(Header("X-A"), FirstOf(Header("X-A"), Header("X-B"))), lines("X-B", "a:b"),
 			"%K2:%K2:a:b"},
 		{"Everyone has one key", Everyone(), lines(), ""},
-		{"a KeyFunc may return the empty string", KeyFunc(func(*http.Request) (string, error) { return "", nil }), lines(),
-			""},
 		{"128 bytes stand in clear", Header("X-A"), lines("X-A", long), long},
 		{"without the identity the peer decides", Header("X-A"), lines(), "%N:192.0.2.7"},
 		{"and without a peer nobody", Header("X-A"), request("@"), "%U"},
 		{"a part that is missing is no key", Compose(ClientIP(), Header("X-A")), lines(), "%N:192.0.2.7"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, skip, cause := compiled(t, test.key, nil, "").find(test.request)
+			got, skip, cause := found(compiled(t, test.key, nil, ""), test.request)
 			if got != test.want || skip || cause != nil {
 				t.Errorf("the key is %q, skip %v, cause %v; want %q", got, skip, cause, test.want)
 			}
@@ -79,7 +77,7 @@ func TestHashedKeys(t *testing.T) {
 		{"nobody under a KeySecret", Header("X-A"), request("@"), keySecret},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, skip, cause := compiled(t, test.key, nil, test.secret).find(test.request)
+			got, skip, cause := found(compiled(t, test.key, nil, test.secret), test.request)
 			if len(got) != 23 || got[0] != '#' || skip || cause != nil {
 				t.Errorf("the key is %q, skip %v, cause %v; want '#' and 22 characters", got, skip, cause)
 			}
@@ -97,7 +95,7 @@ func TestMarksCannotBeForged(t *testing.T) {
 				if noKey != nil {
 					noKey = wrap(noKey)
 				}
-				got, _, _ := compiled(t, wrap(key), noKey, scheme.secret).find(r)
+				got, _, _ := found(compiled(t, wrap(key), noKey, scheme.secret), r)
 				return got
 			}
 			first := FirstOf(Header("X-A"), Header("X-B"))
@@ -144,7 +142,7 @@ func TestErrorsOfKeys(t *testing.T) {
 		{"so are both", fails(broken), fails(worse), "%U", false, []error{broken, worse}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, skip, cause := compiled(t, test.key, test.noKey, "").find(lines("X-A", "v"))
+			got, skip, cause := found(compiled(t, test.key, test.noKey, ""), lines("X-A", "v"))
 			if got != test.want || skip != test.skip || (cause != nil) != (test.causes != nil) {
 				t.Errorf("the key is %q, skip %v, cause %v; want %q, skip %v, causes %v", got, skip, cause, test.want, test.skip,
 					test.causes)
@@ -166,7 +164,7 @@ func TestPanicOfAKeyFuncPasses(t *testing.T) {
 			t.Errorf("recovered %v, want the panic of the KeyFunc", got)
 		}
 	}()
-	keys.find(lines())
+	found(keys, lines())
 }
 
 func TestKeysFoundElsewhere(t *testing.T) {
@@ -189,8 +187,8 @@ func TestKeysFoundElsewhere(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			for _, scheme := range schemes {
 				keys := compiled(t, scheme.wrap(test.key), nil, scheme.secret)
-				want, _, _ := keys.find(test.request)
-				if got, err := keys.of(test.parts); got != want || err != nil {
+				want, _, _ := found(keys, test.request)
+				if got, err := keys.of(test.parts, false); got != want || err != nil {
 					t.Errorf("%s: of(%q) is %q, %v; want the key of the request, %q", scheme.name, test.parts, got, err, want)
 				}
 			}
@@ -207,7 +205,7 @@ func TestAddressParts(t *testing.T) {
 		"2001:db8:1:2:3::/64": "2001:db8:1:2::/64",
 		"nonsense":            "", "1.2.3.4:5": "", " 1.2.3.4": "", "": "",
 	} {
-		got, err := keys.of([]string{part})
+		got, err := keys.of([]string{part}, false)
 		if got != want || (err == nil) != (want != "") {
 			t.Errorf("of(%q): got %q, %v, want %q", part, got, err, want)
 		}
@@ -217,7 +215,7 @@ func TestAddressParts(t *testing.T) {
 func TestWrongNumberOfParts(t *testing.T) {
 	keys := compiled(t, Compose(ClientIP(), FirstOf(Compose(Header("X-A"), Everyone()), Header("X-B"))), nil, "")
 	for _, parts := range [][]string{nil, {"a"}, {"a", "b", "c"}} {
-		key, err := keys.of(parts)
+		key, err := keys.of(parts, false)
 		if want := fmt.Sprintf("got %d parts, want 2", len(parts)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("of(%q) is %q, %v; want an error with %q", parts, key, err, want)
 		}

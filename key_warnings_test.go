@@ -62,7 +62,7 @@ func TestAddressWarnings(t *testing.T) {
 			for range 8 {
 				clients.Go(func() {
 					for range 10 {
-						keys.find(test.request)
+						found(keys, test.request)
 					}
 				})
 			}

@@ -15,14 +15,19 @@ import (
 // behind the authentication that refuses invented ones; a [KeyFunc] for anything else. [Compose] and [FirstOf]
 // combine keys. Keys are immutable, safe for concurrent use, and may stand in several rules.
 //
+// A header field that should have one line, such as that of a credential, is ambiguous if it has two of different
+// values: nobody can tell which of them authentication reads. Neither is taken then, FirstOf does not go on, NoKey is not
+// asked, and all ambiguous requests of a rule share one bucket; so no client hides a credential behind another one. It is
+// logged once with the name of the header, since a proxy may be adding lines to it.
+//
 // The interface is sealed: every Key comes from this package. What is wrong with one is reported by [New].
 type Key interface {
 	sealed()
 }
 
 // KeyFunc makes a [Key] of a function, as [http.HandlerFunc] makes a Handler of one. The function returns the identity
-// that the request is counted for, as any string: the limiter escapes or hashes it. The empty string is a key like any
-// other.
+// that the request is counted for, as any string: the limiter escapes or hashes it. The empty string is no identity, as
+// if the function had returned ErrNoKey; beside parts of a [Compose] that are not empty it is a part like any other.
 //
 // With [ErrNoKey], or an error that wraps it, the function says that there is no such identity here, and the rule's
 // NoKey decides; with [ErrSkip] that the rule does not apply to the request at all. Any other error counts as
@@ -46,7 +51,7 @@ func Secret(k Key) Key { return secret{k} }
 
 // Compose returns a key of several parts, such as an address and a user name: requests share a bucket only if they
 // agree in every part. It is injective: ("a:b", "c") never equals ("a", "b:c"). The first key in order that has an
-// error decides for all of them.
+// error decides for all of them. A part may be empty; if all are, it is as ErrNoKey.
 func Compose(keys ...Key) Key { return composed(slices.Clone(keys)) }
 
 // FirstOf returns the first key that has an identity. It goes on to the next one only after [ErrNoKey]; any other
@@ -82,16 +87,18 @@ func (k everyone) compile(*keyCompiler, string) keyNode { return k }
 func (everyone) find(Request) (text string, isKey bool, err error) { return "", true, nil }
 
 func (everyone) collect(b *keyenc.Builder, _ Request, composed bool) error {
-	b.Text("", composed)
+	b.Constant(composed)
 	return nil
 }
 
 func (everyone) fill(b *keyenc.Builder, parts []string, composed bool) ([]string, error) {
-	b.Text("", composed)
+	b.Constant(composed)
 	return parts, nil
 }
 
 func (everyone) parts() int { return 0 }
+
+func (everyone) ambiguity(Request) error { return nil }
 
 func (k secret) compile(c *keyCompiler, field string) keyNode {
 	c.secret = true

@@ -80,7 +80,6 @@ func TestWhatAppliesToARequest(t *testing.T) {
 	skip := httplimit.KeyFunc(func(*http.Request) (string, error) { return "", httplimit.ErrSkip })
 	tests := map[string]struct {
 		rule httplimit.Rule
-		cfg  httplimit.Config
 		req  func() *http.Request
 		want int // charges
 	}{
@@ -106,8 +105,7 @@ func TestWhatAppliesToARequest(t *testing.T) {
 			req:  get,
 			want: 0,
 		},
-		"a preflight":                  {req: preflight, want: 0},
-		"a preflight that is to count": {cfg: httplimit.Config{CountPreflight: true}, req: preflight, want: 1},
+		"a preflight": {req: preflight, want: 1},
 		"OPTIONS without Origin": {
 			req:  func() *http.Request { return httptest.NewRequest(http.MethodOptions, "/", nil) },
 			want: 1,
@@ -129,8 +127,7 @@ func TestWhatAppliesToARequest(t *testing.T) {
 			if rule.Key == nil {
 				rule.Key = httplimit.Everyone()
 			}
-			tt.cfg.Store, tt.cfg.Rules = store, []httplimit.Rule{rule}
-			m := mustNew(t, tt.cfg)
+			m := mustNew(t, httplimit.Config{Store: store, Rules: []httplimit.Rule{rule}})
 			w := serveRequest(m, tt.req())
 			if got := len(store.charges()); got != tt.want || w.Code != http.StatusOK {
 				t.Errorf("got %d charges and status %d, want %d and 200", got, w.Code, tt.want)

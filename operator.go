@@ -56,12 +56,16 @@ func (m *Middleware) ask(ctx context.Context, name string, parts []string, mode 
 // somebody. Other processes may refuse the client for up to a second more. parts are those of [Middleware.Allow]. After
 // an error it may have taken effect; repeat it.
 func (m *Middleware) Reset(ctx context.Context, rule string, parts ...string) error {
-	s, _, c, err := m.chargeOf(rule, parts)
+	s, r, c, err := m.chargeOf(rule, parts)
 	if err != nil {
 		return err
 	}
+	preflights := c
+	if preflights.Key, err = r.keys.of(parts, true); err != nil {
+		return fmt.Errorf("httplimit: rule %q: %w", rule, err)
+	}
 	for _, store := range []limiter.Store{m.local(), s.store} {
-		if err := store.Reset(ctx, []limiter.Charge{c}); err != nil {
+		if err := store.Reset(ctx, []limiter.Charge{c, preflights}); err != nil {
 			return fmt.Errorf("httplimit: rule %q: %w", rule, err)
 		}
 	}
@@ -75,7 +79,7 @@ func (m *Middleware) chargeOf(name string, parts []string) (*settings, *rule, li
 	if err != nil {
 		return nil, nil, limiter.Charge{}, err
 	}
-	key, err := r.keys.of(parts)
+	key, err := r.keys.of(parts, false)
 	if err != nil {
 		return nil, nil, limiter.Charge{}, fmt.Errorf("httplimit: rule %q: %w", name, err)
 	}

@@ -77,8 +77,17 @@ func (f *foreignRequest) HTTP() *http.Request {
 	return f.http
 }
 
-// preflight reports whether r is a CORS preflight: an OPTIONS request alone is not.
-func preflight(r Request) bool {
+// ofHTTP returns the request of net/http's that r is; nil if it is another framework's.
+func ofHTTP(r Request) *httpRequest {
+	if f, ok := r.(*foreignRequest); ok {
+		r = f.Request
+	}
+	own, _ := r.(*httpRequest)
+	return own
+}
+
+// isPreflight reports whether r is a CORS preflight: an OPTIONS request alone is not.
+func isPreflight(r Request) bool {
 	return r.Method() == http.MethodOptions && has(r, "Origin") && has(r, "Access-Control-Request-Method")
 }
 

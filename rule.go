@@ -123,16 +123,16 @@ func validName(s string) bool {
 
 // fillCharge fills in the rule's charge for a request, over what an earlier request left in c. It returns false if the
 // rule does not apply to the request.
-func (r *rule) fillCharge(c *limiter.Charge, req Request, log *logger) (applies bool) {
+func (r *rule) fillCharge(c *limiter.Charge, req Request, preflight bool, log *logger) (applies bool) {
 	if r.When != nil && !r.When(req.HTTP()) {
 		return false
 	}
-	key, skip, cause := r.keys.find(req)
-	if skip {
+	found := r.keys.find(req, preflight)
+	if found.skip {
 		return false
 	}
-	if cause != nil {
-		log.warnOnce(r.Name, "Key failed, NoKey decides", cause)
+	if found.cause != nil {
+		log.warnOnce(r.Name, found.kind.message(), found.cause)
 	}
 	if c.Scope != r.scope {
 		c.Scope = r.scope
@@ -149,7 +149,7 @@ func (r *rule) fillCharge(c *limiter.Charge, req Request, log *logger) (applies 
 			return false
 		}
 	}
-	c.Key = key // last, so that the memory holds on to no key of a rule that does not apply
+	c.Key = found.key // last, so that the memory holds on to no key of a rule that does not apply
 	return true
 }
 

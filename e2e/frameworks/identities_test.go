@@ -72,9 +72,21 @@ func identities() []scenario {
 		script: `
 			GET /items/7
 			> Forwarded: for=192.0.2.1, for="[2001:db8::7]:80";host="x, for=192.0.2.2"
-			> Cf-Connecting-Ip: 192.0.2.3
 			> Cf-Connecting-Ip: 198.51.100.7
 			take /who 2001%3Adb8%3A%3A%2F64:198.51.100.7 1
+			200 item 7
+
+			GET /items/7
+			> Forwarded: for=", for=198.51.100.8
+			> Cf-Connecting-Ip: 198.51.100.7
+			take /who 198.51.100.8:198.51.100.7 1
+			200 item 7
+
+			GET /items/7
+			> Forwarded: for=198.51.100.8
+			> Cf-Connecting-Ip: 192.0.2.3
+			> Cf-Connecting-Ip: 198.51.100.7
+			take /who %M 1
 			200 item 7`,
 	}, {
 		name:    "IPv6",
@@ -172,25 +184,31 @@ func identities() []scenario {
 			GET /items/7
 			> Authorization: Bearer one
 			> Authorization: Bearer two
-			take /who %N:127.0.0.1 1
+			take /who %M 1
 			200 item 7
 
 			GET /items/7
 			> X-Api-Key: one
 			> X-Api-Key: two
-			take /who %N:127.0.0.1 1
+			take /who %M 1
 			200 item 7
 
 			GET /items/7
 			> X-Api-Key: one
 			> x-api-key: two
-			take /who %N:127.0.0.1 1
+			take /who %M 1
 			200 item 7
 
 			GET /items/7
-			> Cookie: session=one
+			> X-Api-Key: s3cret
+			> X-Api-Key: s3cret
+			take /who #Miu7xPbTayoM1Sgy3RJXHA 1
+			200 item 7
+
+			GET /items/7
+			> Cookie: session=s3cret
 			> Cookie: session=two
-			take /who %N:127.0.0.1 1
+			take /who #rZwodE1ToGeQzsQFGJnAng 1
 			200 item 7`,
 	}}
 }

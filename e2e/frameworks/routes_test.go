@@ -55,7 +55,7 @@ func TestRoutesWithoutAnAdapter(t *testing.T) {
 			r.Use(limit)
 			r.Get("/users/{id}", open)
 			return r
-		}, map[string]string{"/users/1": "", "/none": ""}},
+		}, map[string]string{"/users/1": "%N:127.0.0.1", "/none": "%N:127.0.0.1"}},
 		{"ServeMux, on a handler", httplimit.Route(), func(limit middleware) http.Handler {
 			own := http.NewServeMux()
 			own.Handle("GET /users/{id}", limit(http.HandlerFunc(open)))
@@ -63,10 +63,10 @@ func TestRoutesWithoutAnAdapter(t *testing.T) {
 		}, map[string]string{"/users/1": "GET%20/users/%7Bid%7D"}},
 		{"ServeMux, around it: not routed yet", httplimit.Route(), func(limit middleware) http.Handler {
 			return limit(mux)
-		}, map[string]string{"/users/1": "", "/none": ""}},
+		}, map[string]string{"/users/1": "%N:127.0.0.1", "/none": "%N:127.0.0.1"}},
 		{"ServeMux, around it, asked", httplimit.RouteOf(mux), func(limit middleware) http.Handler {
 			return limit(mux)
-		}, map[string]string{"/users/1": "GET%20/users/%7Bid%7D", "/files/a/b": "/files/%7Bpath...%7D", "/none": ""}},
+		}, map[string]string{"/users/1": "GET%20/users/%7Bid%7D", "/files/a/b": "/files/%7Bpath...%7D", "/none": "%N:127.0.0.1"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

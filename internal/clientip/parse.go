@@ -16,6 +16,16 @@ func parsePeer(s string) (netip.Addr, string) {
 	return parseAddress(addr)
 }
 
+// WithoutPort reports whether s, written as in http.Request.RemoteAddr, is an address without a port.
+func WithoutPort(s string) bool {
+	addr, port := splitPort(s)
+	if port != "" {
+		return false
+	}
+	found, _ := parseAddress(addr)
+	return found.IsValid()
+}
+
 // leadingIPv4 is a shortcut for the commonest peer: it returns the address in "192.0.2.7:80" or "192.0.2.7" if that is
 // what parsePeer would find. Where ok is false, parsePeer has to decide.
 func leadingIPv4(s string) (address string, ok bool) {

@@ -13,10 +13,12 @@ import (
 // Marks stand before the identities whose kind they say. They begin with '%' and a letter beyond F: no escaped byte
 // looks like that, nor does an identity in the message of a hash, which begins with its length.
 const (
-	MarkNoKey  = "%N:" // found in place of the identity that is missing
-	MarkNobody = "%U"  // nothing was found in its place either
-	markBranch = "%K"  // then the number of the alternative, from 1, and markEnd
-	markEnd    = ":"
+	MarkPreflight = "%P:" // of CORS preflights, before all others
+	MarkNoKey     = "%N:" // found in place of the identity that is missing
+	MarkNobody    = "%U"  // nothing was found in its place either
+	MarkAmbiguous = "%M"  // the identity stands there more than once, with different values
+	markBranch    = "%K"  // then the number of the alternative, from 1, and markEnd
+	markEnd       = ":"
 )
 
 // MarkAlternative returns the mark of the i-th of several alternatives, from 0.
@@ -37,6 +39,7 @@ type item struct {
 	text     string
 	network  netip.Prefix
 	composed bool // one of several parts, so that it must not hold their separator
+	constant bool // the same for all requests
 }
 
 // Mark adds a mark.
@@ -50,6 +53,25 @@ func (b *Builder) Text(text string, composed bool) {
 // Network adds an identity that is a network of addresses.
 func (b *Builder) Network(network netip.Prefix, composed bool) {
 	b.items = append(b.items, item{network: network, composed: composed})
+}
+
+// Constant adds the identity that all requests have. It is the empty text, but nothing that a request lacks.
+func (b *Builder) Constant(composed bool) {
+	b.items = append(b.items, item{composed: composed, constant: true})
+}
+
+// Empty reports whether identities were looked for after the first n marks and identities, and all are empty texts.
+func (b *Builder) Empty(n int) bool {
+	looked := false
+	for i := range b.items[n:] {
+		switch it := &b.items[n+i]; {
+		case it.text != "" || it.network.IsValid():
+			return false
+		case it.mark == "" && !it.constant:
+			looked = true
+		}
+	}
+	return looked
 }
 
 // Len returns how many marks and identities were added.
