@@ -11,7 +11,11 @@ import (
 // ClientIP is the address of the client: an IPv4 address, or the /64 network of an IPv6 address, since one machine
 // can use all of that. IPv4-mapped addresses are IPv4.
 //
-// Without arguments it is the socket peer, and no header can change that. With the networks of the proxies in front
+// Without arguments it is the socket peer, http.Request.RemoteAddr, and no header can change that. That holds only if
+// nothing in front of the limiter overwrites RemoteAddr: chi's middleware.RealIP, gorilla's ProxyHeaders and the like
+// write into it what a header says, and every client then chooses its own address, or that of somebody else. Take them
+// away and tell ClientIP the proxies instead; where such a layer leaves out the port, which net/http never does, that is
+// logged once. With the networks of the proxies in front
 // of the service it also reads X-Forwarded-For, over all its lines from the right, for as long as the address
 // reached is one of theirs: what a client writes into the header stands left of what the proxies append and is never
 // reached. A network of 0 bits is refused; [ClientIPFrom] takes one with TrustAll.
@@ -39,11 +43,12 @@ func ClientIPFrom(cfg ClientIPConfig) Key {
 // then share one bucket, none escapes, and a warning is logged once.
 type ClientIPConfig struct {
 	// Header is the field that the trusted proxies write: "X-Forwarded-For"; "Forwarded" (RFC 7239); or one
-	// that holds a single address, such as "CF-Connecting-IP" or "X-Real-IP", of which the last line counts.
-	// Empty means the socket peer only.
+	// that holds a single address, such as "CF-Connecting-IP" or "X-Real-IP". Lines of such a one that differ
+	// are ambiguous, see [Key]: a proxy has to set it, not to add to it. Empty means the socket peer only.
 	Header string
 	// TrustedProxies are the networks of the proxies. Bits beyond a network's length are ignored, IPv4-mapped
-	// networks are IPv4. With none, and neither TrustedHops nor TrustUnixSocket, no header is believed.
+	// networks are IPv4. A Header that nobody is trusted to write, neither these nor by TrustedHops nor by
+	// TrustUnixSocket, is a fault.
 	TrustedProxies []netip.Prefix
 	// TrustedHops counts the proxies where their addresses are not known: the client is the element that many
 	// places from the right, whatever the others are. 0 means to go by address. If TrustedProxies are set too,

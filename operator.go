@@ -13,9 +13,11 @@ import (
 // Allow has a [KeyFunc] that returns [ErrSkip].
 //
 // parts are the values that the rule's Key would have found, as they are, in the order of [Compose]; for [FirstOf]
-// those of its first key; for [ClientIP] an address. The rule's Failure policy holds: with FailClosed, and for a rule
-// or a number of parts that do not exist, Allow returns an error. A Shadow rule is always Allowed; its RetryAfter says
-// how long it would have refused. [Verdict.Denied] makes the answer of what is not Allowed.
+// those of its first key; for [ClientIP] an address. If all parts are empty there is no identity, and no request that
+// NoKey could be asked about: Allow spends nothing and returns an error that wraps [ErrNoKey]. The rule's Failure
+// policy holds: with FailClosed, and for a rule or a number of parts that do not exist, Allow returns an error as well.
+// A Shadow rule is always Allowed; its RetryAfter says how long it would have refused. [Verdict.Denied] makes the
+// answer of what is not Allowed.
 //
 // What a rule with a LimitFunc counts under another Algorithm or Window than those of Rule.Limit is another counter,
 // which Allow, Peek and Reset do not see.
@@ -52,9 +54,9 @@ func (m *Middleware) ask(ctx context.Context, name string, parts []string, mode 
 	return v, nil
 }
 
-// Reset forgets what a client has spent of a rule, in the store and in this process: for operators who unblock
-// somebody. Other processes may refuse the client for up to a second more. parts are those of [Middleware.Allow]. After
-// an error it may have taken effect; repeat it.
+// Reset forgets what a client has spent of a rule, also by preflights, in the store and in this process: for operators
+// who unblock somebody. Other processes may refuse the client for up to a second more. parts are those of
+// [Middleware.Allow]. After an error it may have taken effect; repeat it.
 func (m *Middleware) Reset(ctx context.Context, rule string, parts ...string) error {
 	s, r, c, err := m.chargeOf(rule, parts)
 	if err != nil {
