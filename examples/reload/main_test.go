@@ -90,8 +90,8 @@ func TestBadFileChangesNothing(t *testing.T) {
 		"number":        {`{"api":1}`, []string{"api: json: cannot unmarshal number"}},
 		"null":          {`{"api":null}`, []string{"api: null is no limit"}},
 		"no limit":      {`{"api":"1/m","search":"many"}`, []string{`search: limiter: cannot read limit "many"`}},
-		"invalid limit": {`{"api":"0/m"}`, []string{`api: limiter: cannot use limit "0/m"`}},
-		"all at once": {`{"x":"1/m","search":"2/w","b":3,"api":"0/m"}`,
+		"invalid limit": {`{"api":"1/367d"}`, []string{`api: limiter: cannot read limit "1/367d"`}},
+		"all at once": {`{"x":"1/m","search":"2/w","b":3,"api":"1/367d"}`,
 			[]string{"api: ", "search: ", "b: there", "x: there"}},
 		"trailing words": {`{"api":"1/m"} {}`, []string{"invalid character"}},
 	}
