@@ -190,6 +190,53 @@ func TestCORS(t *testing.T) {
 	})
 }
 
+// TestPreflights: CORS outside answers them, and they cost nothing. Inside of the limiter they count by themselves: the
+// requests lose nothing to them, and a refused one is no CORS answer.
+func TestPreflights(t *testing.T) {
+	cors := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
+			if r.Method == http.MethodOptions {
+				w.WriteHeader(http.StatusNoContent)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+	forOrders(t, func(t *testing.T, inside bool, around func(layer, layer, http.Handler) http.Handler) {
+		m := newLimiter(t, perDay(2))
+		url := serve(t, around(m.Handler, cors, hello))
+		var got []int
+		for i := range 4 {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodOptions, url, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Origin", "https://app.example")
+			r.Header.Set("Access-Control-Request-Method", "POST")
+			answer, err := http.DefaultTransport.RoundTrip(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer.Body.Close()
+			got = append(got, answer.StatusCode)
+			if allowed := answer.Header.Get("Access-Control-Allow-Origin") != ""; allowed != (answer.StatusCode == 204) {
+				t.Errorf("preflight %d: got %d and the fields of CORS: %v", i+1, answer.StatusCode, allowed)
+			}
+		}
+		want := []int{204, 204, 429, 429}
+		if inside {
+			want = []int{204, 204, 204, 204}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("four preflights with a limit of 2: got %v, want %v", got, want)
+		}
+		if got := left(t, m); got != 2 {
+			t.Errorf("after the preflights requests have %d left, want 2", got)
+		}
+	})
+}
+
 type userKey struct{}
 
 // authenticate lets two users in and answers all others 401.

@@ -15,6 +15,7 @@ import (
 
 // importPaths are the packages that fragments may use without importing them, by name.
 var importPaths = map[string]string{
+	"cmp":      "cmp",
 	"context":  "context",
 	"errors":   "errors",
 	"fmt":      "fmt",
