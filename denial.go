@@ -13,13 +13,14 @@ import (
 
 // Denied returns the refusal that answers a request with this verdict, and false where the verdict is no reason to
 // refuse: for handlers that call [Middleware.Allow]. [Denial.ServeHTTP] writes the whole answer, Retry-After included;
-// the adapters have a Deny each. A Private rule is not named in it, and a Shadow rule never refuses.
+// the adapters have a Deny each. A Private rule is not named in it, and a Shadow rule never refuses. The zero Verdict,
+// which Allow returns with an error, refuses without a name.
 func (v Verdict) Denied() (Denial, bool) {
 	if v.Allowed || v.shadow {
 		return Denial{}, false
 	}
 	d := Denial{Status: http.StatusTooManyRequests, RetryAfter: v.RetryAfter}
-	if !v.private {
+	if !v.private && v.Rule != "" {
 		d.Rules = []Verdict{v}
 	}
 	return d, true

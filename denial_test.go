@@ -126,6 +126,18 @@ func TestDeniedOfWhatIsNoReasonToRefuse(t *testing.T) {
 	}
 }
 
+// TestDeniedOfTheZeroVerdict: a handler that overlooks the error of Allow lets nobody in, and names nothing.
+func TestDeniedOfTheZeroVerdict(t *testing.T) {
+	v, err := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerDay(1))}}).Allow(t.Context(), "none")
+	d, denied := v.Denied()
+	if err == nil || !denied {
+		t.Fatalf("got %v and denied %v, want an error and a refusal", err, denied)
+	}
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, get())
+	checkRefusal(t, w)
+}
+
 // TestRuleOfADenial: what OnDeny names without an index, also where nothing is to be named.
 func TestRuleOfADenial(t *testing.T) {
 	rule := func(name string, n int64, private bool) httplimit.Rule {

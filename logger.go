@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -109,7 +110,7 @@ func (t *texts) note(text string) noted {
 		t.fullAt = time.Now()
 		return textIsTooMany
 	}
-	t.written = append(t.written, text)
+	t.written = append(t.written, strings.Clone(text)) // it may lie in a buffer that a framework overwrites
 	return textIsNew
 }
 
