@@ -32,9 +32,9 @@
 // # Where to put it
 //
 // From the outside in: recover from panics, log, CORS, limit by address, authenticate, limit by user, mux. A limiter
-// outside of CORS answers browsers with errors that their scripts cannot read; list [HeaderStyle.Names] in
-// Access-Control-Expose-Headers so that they can read the fields. http.TimeoutHandler drops the fields of what it
-// wraps when it answers itself: put the limiter around it.
+// outside of CORS answers browsers with errors that their scripts cannot read, and counts their preflights, in counters
+// of their own; list [HeaderStyle.Names] in Access-Control-Expose-Headers so that they can read the fields.
+// http.TimeoutHandler drops the fields of what it wraps when it answers itself: put the limiter around it.
 //
 // # In handlers, and for operators
 //
