@@ -14,11 +14,11 @@ import (
 // Without arguments it is the socket peer, http.Request.RemoteAddr, and no header can change that. That holds only if
 // nothing in front of the limiter overwrites RemoteAddr: chi's middleware.RealIP, gorilla's ProxyHeaders and the like
 // write into it what a header says, and every client then chooses its own address, or that of somebody else. Take them
-// away and tell ClientIP the proxies instead; where such a layer leaves out the port, which net/http never does, that is
-// logged once. With the networks of the proxies in front
-// of the service it also reads X-Forwarded-For, over all its lines from the right, for as long as the address
-// reached is one of theirs: what a client writes into the header stands left of what the proxies append and is never
-// reached. A network of 0 bits is refused; [ClientIPFrom] takes one with TrustAll.
+// away and tell ClientIP the proxies instead; where such a layer leaves out the port, which net/http never does, that
+// is logged once. With the networks of the proxies in front of the service it also reads X-Forwarded-For, over all its
+// lines from the right, for as long as the address reached is one of theirs: what a client writes into the header
+// stands left of what the proxies append and is never reached. A network of 0 bits is refused; [ClientIPFrom] takes one
+// with TrustAll.
 //
 // A peer without an address, such as that of a unix socket, has no key: NoKey decides.
 func ClientIP(trusted ...netip.Prefix) Key {

@@ -46,8 +46,8 @@ func TestAmbiguousIdentities(t *testing.T) {
 		{"a part behind a missing one", Compose(Header("X-Missing"), BearerToken()), twoTokens},
 		{"a part behind one that fails", Compose(fails(errors.New("broken")), BearerToken()), twoTokens},
 		{"an address behind a missing part", Compose(Header("X-Missing"), cloud), twoAddresses},
-		{"a nested part behind a missing one", Compose(Header("X-Missing"), Compose(ClientIP(), Secret(FirstOf(BearerToken())))),
-			twoTokens},
+		{"a nested part behind a missing one",
+			Compose(Header("X-Missing"), Compose(ClientIP(), Secret(FirstOf(BearerToken())))), twoTokens},
 		{"the first alternative", FirstOf(APIKey("X-Api-Key"), ClientIP()), twoKeys},
 		{"the second alternative", FirstOf(Header("X-Missing"), APIKey("X-Api-Key"), ClientIP()), twoKeys},
 		{"an alternative of several parts", FirstOf(Compose(Header("X-Missing"), APIKey("X-Api-Key")), ClientIP()), twoKeys},
@@ -105,7 +105,8 @@ func TestAmbiguousKeysAreApart(t *testing.T) {
 	}
 }
 
-// TestErrSkipGoesBeforeAmbiguity: a function that says that the rule does not apply is believed where it is asked first.
+// TestErrSkipGoesBeforeAmbiguity: a function that says that the rule does not apply is believed where it is asked
+// first.
 func TestErrSkipGoesBeforeAmbiguity(t *testing.T) {
 	keys := compiled(t, Compose(fails(ErrSkip), Header("X-A")), nil, "")
 	if got := keys.find(lines("X-A", "a", "X-A", "b"), false); !got.skip {

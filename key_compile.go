@@ -49,7 +49,7 @@ type foundKey struct {
 	key   string // the Charge.Key
 	kind  keyKind
 	skip  bool  // the rule does not apply: the key said [ErrSkip]
-	cause error // why it is not the Key's own, where that was another error than [ErrNoKey]: for the log, never for clients
+	cause error // for the log, never for clients: why it is not the Key's own, where that was another error than ErrNoKey
 }
 
 // keyKind says whose key a foundKey is.

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// checkFound checks that key finds the identity want in r; that NoKey decides if want is "none"; or, if it is "ambiguous",
-// that the request is counted as that. It returns why NoKey decided.
+// checkFound checks that key finds the identity want in r; that NoKey decides if want is "none"; or, if it is
+// "ambiguous", that the request is counted as that. It returns why NoKey decided.
 func checkFound(t *testing.T, key Key, r Request, want string) (cause error) {
 	t.Helper()
 	keys := compiled(t, key, Everyone(), "")

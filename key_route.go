@@ -11,33 +11,33 @@ import (
 // comes before the limiter:
 //
 //   - net/http: around the handlers of a [http.ServeMux]. Around the mux itself take [RouteOf].
-//   - chi, from its v5.3.0 on: in With and Group of the router that has the route. Used by a router, by Use or inside
-//     Route, the limiter runs before that router has routed: the pattern is "", or ends with the "/*" of the router's
-//     mount. There take [RouteFrom].
-//   - Gin and Echo: everywhere, but not below Echo's Pre. Fiber: in a limiter on the route; below Use it is the prefix
-//     that Use has.
+//   - chi, from its v5.3.0 on: in With, and in Use inside of Group. By Use on a router, also that of a Route or Mount,
+//     the limiter runs before this router has routed, and sees "" or a pattern that ends with "/*". There take
+//     [RouteFrom].
+//   - Gin and Echo: everywhere, but not in Echo's Pre.
+//   - Fiber: in a limiter on the route itself. By Use it sees the prefix that Use has.
 //
-// A request that no route matches has no route: [ErrNoKey]; as a part of a [Compose] its route is the empty one, so that
-// it shares one bucket with the others without a route that agree in all other parts. Where the first request has no
-// pattern, or one ends with "/*" in net/http or chi, that is logged once. The path of a request is never a key: clients
-// can write one route in any number of ways.
+// A request that no route matches has no route: it is as [ErrNoKey], and beside other parts of a [Compose] an empty
+// part. A limiter in the wrong place is logged once, where the first request has no pattern, or where in net/http or
+// chi one ends with "/*". The path of a request is never a key: clients can write one route in any number of ways.
 func Route() Key { return route{} }
 
 // RouteOf is [Route] around a mux, before it has routed the request: it asks the mux. A CONNECT request that the mux
-// would redirect has no route.
+// answers with a redirect has no route.
 func RouteOf(mux *http.ServeMux) Key { return routeOf{mux} }
 
-// RouteFrom is [Route] for a router that tells patterns in another way than [http.Request.Pattern]. The function returns
-// the pattern of a request, "" if it has none; never a part of its path, which clients write as they like. In chi before
-// v5.3.0, in With and Group:
+// RouteFrom is [Route] for routers that are asked in another way than by [http.Request.Pattern]. The function returns
+// the pattern of a request, "" if it has none; never a part of its path, which clients write as they like.
 //
-//	httplimit.RouteFrom(func(r *http.Request) string { return chi.RouteContext(r.Context()).RoutePattern() })
-//
-// and in any version around a router, or in its Use, which runs before it has routed:
+// Around a chi router, or by its Use, which runs before it has routed:
 //
 //	httplimit.RouteFrom(func(r *http.Request) string {
 //		return router.Find(chi.NewRouteContext(), r.Method, cmp.Or(r.URL.RawPath, r.URL.Path))
 //	})
+//
+// In With, and in Use inside of Group, for versions of chi before v5.3.0:
+//
+//	httplimit.RouteFrom(func(r *http.Request) string { return chi.RouteContext(r.Context()).RoutePattern() })
 func RouteFrom(pattern func(*http.Request) string) Key { return routeFrom(pattern) }
 
 type (
@@ -57,6 +57,18 @@ func (k routeOf) compile(c *keyCompiler, field string) keyNode {
 		c.fault(field, "the mux of RouteOf is nil, want the mux that the middleware wraps")
 	}
 	return textKey(k.find)
+}
+
+// redirect is the type of the handlers that a mux makes itself.
+var redirect = reflect.TypeOf(http.RedirectHandler("/", http.StatusTemporaryRedirect))
+
+func (k routeOf) find(r Request) (string, error) {
+	request := r.HTTP()
+	handler, pattern := k.mux.Handler(request)
+	if request.Method == http.MethodConnect && reflect.TypeOf(handler) == redirect {
+		return "", nil // for the redirect of a CONNECT the mux tells the path that the client wrote, not the pattern
+	}
+	return pattern, nil
 }
 
 func (k routeFrom) compile(c *keyCompiler, field string) keyNode {
@@ -91,16 +103,4 @@ func routeKey(pattern func(Request) string, warnings *keyWarnings) textKey {
 func withoutFramework(r Request) bool {
 	own := ofHTTP(r)
 	return own != nil && own.value == nil
-}
-
-// redirect is the type of the handlers that a mux makes itself.
-var redirect = reflect.TypeOf(http.RedirectHandler("/", http.StatusTemporaryRedirect))
-
-func (k routeOf) find(r Request) (string, error) {
-	request := r.HTTP()
-	handler, pattern := k.mux.Handler(request)
-	if request.Method == http.MethodConnect && reflect.TypeOf(handler) == redirect {
-		return "", nil // for the redirect of a CONNECT the mux tells the path that the client wrote, not the pattern
-	}
-	return pattern, nil
 }

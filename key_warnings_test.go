@@ -31,6 +31,14 @@ func TestAddressWarnings(t *testing.T) {
 			"forwarded-header-not-trusted"},
 		{"no header", ClientIP(), request("192.0.2.7:1"), ""},
 		{"a header of other names", ClientIP(), request("192.0.2.7:1", [2]string{"X-Real-IP", "198.51.100.7"}), ""},
+		{"a peer of IPv4 without port", ClientIP(), request("6.6.6.6"), "remote-address-rewritten"},
+		{"a peer of IPv6 without port", ClientIP(), request("2001:db8::7"), "remote-address-rewritten"},
+		{"one in brackets", ClientIP(), request("[2001:db8::7]"), "remote-address-rewritten"},
+		{"one where proxies are trusted", trusted, request("10.0.0.2", xff), "remote-address-rewritten"},
+		{"one told by an adapter", ClientIP(), &foreignRequest{Request: request("6.6.6.6")}, "remote-address-rewritten"},
+		{"one of a framework without net/http", ClientIP(),
+			&foreignRequest{Request: &counting{Request: request("6.6.6.6")}}, ""},
+		{"a peer of IPv6", ClientIP(), request("[2001:db8::7]:1"), ""},
 		{"a peer without address", ClientIP(), request("@"), "peer-without-address"},
 		{"one that is trusted", unix, request("@", [2]string{"X-Real-IP", "198.51.100.7"}), ""},
 		{"one that is trusted and reports nothing", unix, request("@"), "client-address-is-a-proxy"},
@@ -51,7 +59,8 @@ func TestAddressWarnings(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				codes = append(codes, code)
-				if !strings.Contains(message, "ClientIP") || strings.Contains(message, "198.51.100.7") {
+				if !strings.Contains(message, "ClientIP") || strings.Contains(message, "198.51.100.7") ||
+					strings.Contains(message, "{}") {
 					t.Errorf("the message of %s is %q, want it to tell what to do, and no address", code, message)
 				}
 			})
@@ -79,6 +88,43 @@ func TestAddressWarnings(t *testing.T) {
 	}
 }
 
+// TestAddressWarningsNameTheHeader: the one that is configured, or the one that nobody reads.
+func TestAddressWarningsNameTheHeader(t *testing.T) {
+	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
+	cloud := ClientIPFrom(ClientIPConfig{Header: "cf-connecting-ip", TrustedProxies: proxies})
+	forwarded := ClientIPFrom(ClientIPConfig{Header: "Forwarded", TrustedProxies: proxies})
+	for _, test := range []struct {
+		name    string
+		key     Key
+		request Request
+		want    string
+	}{
+		{"a proxy that does not report", cloud, request("10.0.0.2:1"), "Cf-Connecting-Ip"},
+		{"a proxy that does not report in a list", forwarded, request("10.0.0.2:1"), "Forwarded"},
+		{"a peer that is not trusted", cloud, request("6.6.6.6:1", [2]string{"CF-Connecting-IP", "7.7.7.7"}),
+			"Cf-Connecting-Ip"},
+		{"nobody trusted", ClientIP(), request("6.6.6.6:1", [2]string{"Forwarded", "for=7.7.7.7"}), "Forwarded"},
+		{"nobody trusted, the other list", ClientIP(), request("6.6.6.6:1", [2]string{"X-Forwarded-For", "7.7.7.7"}),
+			"X-Forwarded-For"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var messages []string
+			keys, faults := compileKey("Key", "NoKey", test.key, nil, nil, func(_, message string) {
+				messages = append(messages, message)
+			})
+			if len(faults) > 0 {
+				t.Fatal(faults[0])
+			}
+			keys.find(test.request, false)
+			if len(messages) != 1 || !strings.Contains(messages[0], test.want) ||
+				strings.Contains(messages[0], "X-Forwarded-For") !=
+					(test.want == "X-Forwarded-For") {
+				t.Errorf("the warnings are %q, want one that names %s and no other header", messages, test.want)
+			}
+		})
+	}
+}
+
 // counting is a request that counts how often its headers are asked for.
 type counting struct {
 	Request
@@ -90,8 +136,8 @@ func (c *counting) Values(header string) []string {
 	return c.Request.Values(header)
 }
 
-// TestHeadersAreSampled: without a header to warn of it is looked for in the first requests, then in few. A ClientIP that
-// trusts proxies reads its header once a request anyway.
+// TestHeadersAreSampled: without a header to warn of it is looked for in the first requests, then in few. A ClientIP
+// that trusts proxies reads its header once a request anyway.
 func TestHeadersAreSampled(t *testing.T) {
 	const requests = 100 * sampleEvery
 	for name, tt := range map[string]struct {

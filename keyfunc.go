@@ -16,9 +16,9 @@ import (
 // combine keys. Keys are immutable, safe for concurrent use, and may stand in several rules.
 //
 // A header field that should have one line, such as that of a credential, is ambiguous if it has two of different
-// values: nobody can tell which of them authentication reads. Neither is taken then, FirstOf does not go on, NoKey is not
-// asked, and all ambiguous requests of a rule share one bucket; so no client hides a credential behind another one. It is
-// logged once with the name of the header, since a proxy may be adding lines to it.
+// values: nobody can tell which of them authentication reads. Neither is taken then, FirstOf does not go on, NoKey is
+// not asked, and all ambiguous requests of a rule share one bucket; so no client hides a credential behind another one.
+// It is logged once with the name of the header, since a proxy may be adding lines to it.
 //
 // The interface is sealed: every Key comes from this package. What is wrong with one is reported by [New].
 type Key interface {

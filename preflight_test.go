@@ -16,8 +16,8 @@ import (
 
 var keySecret = []byte("0123456789abcdef")
 
-// TestPreflightsHaveKeysOfTheirOwn: the mark stands before the key that the request would have, NoKey's too, and in what
-// is hashed.
+// TestPreflightsHaveKeysOfTheirOwn: the mark stands before the key that the request would have, NoKey's too, and in
+// what is hashed.
 func TestPreflightsHaveKeysOfTheirOwn(t *testing.T) {
 	long := strings.Repeat("x", 125) // and a mark of three bytes
 	missing := httplimit.Header("X-Missing")
@@ -91,8 +91,8 @@ func TestNoRequestPaysForItsPreflight(t *testing.T) {
 	}
 }
 
-// TestAnonymousRequestsUseUpNobodysPreflight: behind a load balancer all requests without a token are its own. A browser
-// whose preflight they used up could not send the request that has one.
+// TestAnonymousRequestsUseUpNobodysPreflight: behind a load balancer all requests without a token are its own. A
+// browser whose preflight they used up could not send the request that has one.
 func TestAnonymousRequestsUseUpNobodysPreflight(t *testing.T) {
 	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{{
 		Name: "token", Key: httplimit.BearerToken(), Limit: limiter.PerDay(3)}}})

@@ -13,11 +13,12 @@ import (
 // Rule limits what one kind of client may do. A request is refused if any rule that applies to it is violated,
 // and then spends nothing of the others.
 //
-// A CORS preflight (OPTIONS with Origin and Access-Control-Request-Method) is counted at the rule's limit like any other
-// request, but in a counter of its own beside that of each key. So OPTIONS requests buy a client its limit once more and
-// no more than that, no request pays for its preflight, and requests without an identity use up nobody's preflights.
-// Browsers send no credentials with one, so NoKey mostly decides, and they show a refusal as a CORS error, which is logged
-// once: put the CORS layer outside of the limiter, where it answers them, or set NoKey so that it tells clients apart.
+// A CORS preflight (OPTIONS with Origin and Access-Control-Request-Method) is counted at the rule's limit like any
+// other request, but in a counter of its own beside that of each key. So OPTIONS requests buy a client its limit once
+// more and no more than that, no request pays for its preflight, and requests without an identity use up nobody's
+// preflights. Browsers send no credentials with one, so NoKey mostly decides, and they show a refusal as a CORS error,
+// which is logged once: put the CORS layer outside of the limiter, where it answers them, or set NoKey so that it tells
+// clients apart.
 //
 // Functions of a Rule are called by many requests at once. What one of them panics with passes through to net/http.
 type Rule struct {
