@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strings"
 
 	"github.com/httplimit/httplimit"
 	"github.com/httplimit/httplimit/limiter"
@@ -167,6 +168,27 @@ func ExampleRouteOf() {
 	// /reports/1 200
 	// /reports/2 200
 	// /reports/3 429
+	// /items/1 200
+}
+
+// A router that has its own way to tell a pattern is asked by a function. It must return what the application has
+// registered, never a part of the path, which a client can write in any number of ways.
+func ExampleRouteFrom() {
+	patterns := map[string]string{"users": "/users/{id}", "items": "/items/{id}"}
+	router := func(r *http.Request) string {
+		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		return patterns[first] // "" where there is no route
+	}
+	h := limitBy(httplimit.Compose(httplimit.ClientIP(), httplimit.RouteFrom(router)))(hello)
+	for _, path := range []string{"/users/1", "/users/2", "/users/3", "/items/1"} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		fmt.Println(path, w.Code)
+	}
+	// Output:
+	// /users/1 200
+	// /users/2 200
+	// /users/3 429
 	// /items/1 200
 }
 
