@@ -69,7 +69,7 @@ func (m *Middleware) configure(cfg Config, store limiter.Store) error {
 
 // PerIP limits each client address to n requests per window, counted in memory over a sliding window: one line of
 // protection. The address is that of the socket peer, IPv6 by its /64; behind a proxy use [New] with [ClientIP] and
-// the proxy's addresses. It panics if the limit is invalid.
+// the proxy's addresses. With n = 0 nobody gets through. It panics if the limit is invalid.
 func PerIP(n int64, window time.Duration) func(http.Handler) http.Handler {
 	m, err := New(Config{Rules: []Rule{{Name: "ip", Key: ClientIP(), Limit: limiter.Per(n, window)}}})
 	if err != nil {

@@ -43,7 +43,7 @@ const (
 )
 
 func TestSameAnswersEverywhere(t *testing.T) {
-	all := slices.Concat(decisions(), answers(), applying(), identities(), statuses(), outages())
+	all := slices.Concat(decisions(), answers(), applying(), identities(), statuses(), outages(), zeroes())
 	for _, s := range all {
 		t.Run(s.name, func(t *testing.T) {
 			for _, f := range frameworks() {
