@@ -98,11 +98,11 @@ func BenchmarkZipf(b *testing.B) {
 	})
 }
 
-// BenchmarkFlood takes a new key every time, into a store that has room for all of them or for few. worst-ns is the
-// longest single operation, what the scheduler and the garbage collector did meanwhile included.
+// BenchmarkFlood takes a new key every time, into a store that has room for all of them, for half, or for few. worst-ns
+// is the longest single operation, what the scheduler and the garbage collector did meanwhile included.
 func BenchmarkFlood(b *testing.B) {
 	keys := addresses(2_000_000)
-	for _, maxKeys := range []int{len(keys), 1 << 16} {
+	for _, maxKeys := range []int{len(keys), len(keys) / 2, 1 << 16} {
 		for name, l := range map[string]limiter.Limit{
 			"few": limiter.PerHour(100),
 			"one": limiter.PerHour(1), // every key at its limit

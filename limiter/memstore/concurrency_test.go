@@ -110,7 +110,7 @@ func TestFullStoreUnderLoad(t *testing.T) {
 				if _, err := store.Take(context.Background(), charges); err != nil {
 					t.Error(err)
 				}
-				if keys := store.Stats().Keys; keys > most {
+				if keys := store.Stats().Entries; keys > most {
 					t.Errorf("got %d keys, want at most %d", keys, most)
 				}
 				if i%50 == 0 {
@@ -120,7 +120,7 @@ func TestFullStoreUnderLoad(t *testing.T) {
 		})
 	}
 	done.Wait()
-	if keys := store.Stats().Keys; keys > most {
+	if keys := store.Stats().Entries; keys > most {
 		t.Errorf("got %d keys, want at most %d", keys, most)
 	}
 }

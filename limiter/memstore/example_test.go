@@ -25,7 +25,7 @@ func ExampleNew() {
 		}
 		fmt.Println(d.Allowed)
 	}
-	fmt.Println(store.Stats().Keys, "counters")
+	fmt.Println(store.Stats().Entries, "counters")
 	// Output:
 	// true
 	// true

@@ -80,7 +80,7 @@ func TestNoLiveKeyForgottenBelowMaxKeys(t *testing.T) {
 					seen.spent(&want)
 				}
 			}
-			if stats := small.Stats(); stats.Evicted != 0 || stats.Overflowed != 0 || stats.Keys > most {
+			if stats := small.Stats(); stats.Evicted != 0 || stats.Overflowed != 0 || stats.Entries > most {
 				t.Errorf("got %+v, want no eviction, nothing in the sketch, and at most %d keys", stats, most)
 			}
 		})
@@ -109,7 +109,7 @@ func TestBatchFindsExpired(t *testing.T) {
 	if taken, err := store.Take(context.Background(), batch); !taken || err != nil {
 		t.Fatalf("got %v, %v, want the batch taken", taken, err)
 	}
-	if stats := store.Stats(); stats.Evicted != 0 || stats.Overflowed != 0 || stats.Keys > most {
+	if stats := store.Stats(); stats.Evicted != 0 || stats.Overflowed != 0 || stats.Entries > most {
 		t.Errorf("got %+v, want at most %d keys, none evicted and none in the sketch", stats, most)
 	}
 }
@@ -127,7 +127,7 @@ func TestLargeBatchesEvictNobodyBelowTheBound(t *testing.T) {
 			spend(t, store, fmt.Sprint("live ", i), long, 5)
 		}
 		for round := range 100 {
-			for i := 0; store.Stats().Keys < most; i++ {
+			for i := 0; store.Stats().Entries < most; i++ {
 				spend(t, store, fmt.Sprint("idle ", round, " ", i), short, 1)
 			}
 			advance(short.Window)
@@ -179,7 +179,7 @@ func TestFloodForgetsLeastUsedFirst(t *testing.T) {
 				t.Errorf("after a flood of %d keys into %d: got %d of 100 freed from their limit, "+
 					"%d of 100 busy keys forgotten, want 0", 20*most, most, freed, forgotten)
 			}
-			if stats := store.Stats(); stats.Keys > most || stats.Evicted == 0 || stats.Overflowed > 0 {
+			if stats := store.Stats(); stats.Entries > most || stats.Evicted == 0 || stats.Overflowed > 0 {
 				t.Errorf("got %+v, want at most %d keys, some evicted, none in the sketch", stats, most)
 			}
 		})
@@ -215,7 +215,7 @@ func TestFloodOfLimitedKeysFreesNobody(t *testing.T) {
 					advanceSmall(d)
 					advanceExact(d)
 				}
-				if stats := small.Stats(); stats.Keys > most || stats.Overflowed == 0 {
+				if stats := small.Stats(); stats.Entries > most || stats.Overflowed == 0 {
 					t.Errorf("got %+v, want at most %d keys and some in the sketch", stats, most)
 				}
 			})

@@ -20,8 +20,8 @@ func heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// mostBytes is the bound that the package documents: of a full hash table as sparse as it may be, the sketches, the
-// entries of logs, and what a store has whatever it holds.
+// mostBytes is the bound that the package documents: of a full hash table as sparse as it may be, the entries of
+// logs, the sketches, and what a store has whatever it holds.
 func mostBytes(algorithm limiter.Algorithm, maxKeys int64) int64 {
 	slot := int64(16)
 	if algorithm == limiter.TokenBucket || algorithm == limiter.SlidingLog {
@@ -31,7 +31,7 @@ func mostBytes(algorithm limiter.Algorithm, maxKeys int64) int64 {
 	if algorithm == limiter.SlidingLog {
 		bytes += maxKeys * 16 * 2
 	}
-	return bytes + 512<<10
+	return bytes + 16*maxKeys + 512<<10
 }
 
 // TestHeapOfTwoMillionClients floods a small store. Its heap stays inside the bound, and limited clients stay limited,
@@ -115,7 +115,7 @@ func TestHeapFallsAfterExpiry(t *testing.T) {
 				t.Errorf("10,000 operations after %d clients expired: got %d bytes, want at most a quarter of %d",
 					clients, left, full)
 			}
-			if keys := store.Stats().Keys; keys > 10_000 {
+			if keys := store.Stats().Entries; keys > 10_000 {
 				t.Errorf("got %d keys, want at most 10,000", keys)
 			}
 			runtime.KeepAlive(store)

@@ -6,10 +6,10 @@
 // [Config].MaxKeys bounds what a Store holds, over all limits together. A counter costs a slot of 16 bytes
 // (SlidingWindow and FixedWindow) or 24 (TokenBucket and SlidingLog) in hash tables that are between 7/32 and 7/8
 // full, so 18 to 74 bytes, 27 as a rule (28 to 110, 40 as a rule); each moment at which a SlidingLog admitted
-// something costs 16 bytes more. A full store may have sketches (see below) of 1 KiB for each of its stripes, 256 or
-// one for 4,096 keys, and each Algorithm and Window. None of it holds pointers, so the garbage collector does not look
-// at it. Keys are kept as 64-bit hashes under a secret of the process: a client cannot construct two keys that share a
-// counter, and a million keys share one by chance once in tens of millions of processes.
+// something costs 16 bytes more. A full store may have sketches besides (see below): 16 bytes for each of MaxKeys in
+// all, however many limits there are, made where and when they are needed. None of it holds pointers, so the garbage
+// collector does not look at it. Keys are kept as 64-bit hashes under a secret of the process: a client cannot construct
+// two keys that share a counter, and a million keys share one by chance once in tens of millions of processes.
 //
 // What has expired is swept away by later operations, a small part of the store at a time, and the memory is given
 // back.
@@ -20,8 +20,14 @@
 // most of what has expired are entries of a few large SlidingLogs, some dozens may be.) At MaxKeys newcomers take the
 // place of expired counters, as far as those are found at little cost; then, of a few looked at, of the counter that
 // has used the smallest part of its limit; never of one that is at its limit. Where all of those are, the newcomer is
-// counted in a small sketch, which may count too much but never too little. So a flood of new keys frees nobody,
-// however it is made; it may lead to newcomers being refused early. [Store.Stats] shows it.
+// counted in a sketch, whose cells are shared: it may count too much but never too little. So a flood of new keys frees
+// nobody, however it is made.
+//
+// It may lead to newcomers being refused early. That begins when as many keys as MaxKeys are at their limits at the same
+// time, at the default size a flood from a million addresses (of IPv6, a million /64s), and ends within two windows
+// after the flood. While a quarter as many keys more are at their limits, one new client in 20 is refused at its first
+// request; while as many more are, 4 in 10; while three times as many more are, 9 in 10. (Under a FixedWindow it is one
+// in 70, 1 in 6, and 6 in 10.) [Store.Stats] tells when it begins: watch its Overflowed.
 package memstore
 
 import (
@@ -40,7 +46,8 @@ import (
 type Config struct {
 	// MaxKeys is how many counters the store holds at most, over all limits together: a key under two limits of
 	// different Algorithm or Window counts twice, and a SlidingLog counts once for every millisecond it
-	// remembers. 0 means 1<<20, which is about 28 MB of windows when full. Negative is an error.
+	// remembers. 0 means 1<<20, which is about 28 MB of windows when full, and 16 MiB of sketches where a flood
+	// needs them. Negative is an error.
 	MaxKeys int
 }
 
@@ -57,12 +64,13 @@ type Store struct {
 	batches sync.Pool  // of *batch
 
 	// All below changes only where counters come and go.
-	budget     budget
-	hand       atomic.Uint64 // the stripe that is looked at next for idle counters
-	credit     atomic.Int64  // slots that newcomers may still have swept
-	evicted    atomic.Int64
-	overflowed atomic.Int64
+	budget  budget
+	hand    atomic.Uint64 // the stripe that is looked at next for idle counters
+	credit  atomic.Int64  // slots that newcomers may still have swept
+	evicted atomic.Uint64
 }
+
+var _ limiter.StatsReporter = (*Store)(nil)
 
 // New makes an empty Store. It takes its memory as keys arrive.
 func New(cfg Config) (*Store, error) {
@@ -127,19 +135,18 @@ func (s *Store) reset(c *limiter.Charge) error {
 	return nil
 }
 
-// Stats is how full a [Store] is and what it did about it.
-type Stats struct {
-	// Keys is how much of MaxKeys is in use, expired counters that were not swept yet included.
-	Keys int64
-	// Evicted is how many counters were forgotten to make space, each below its limit.
-	Evicted int64
-	// Overflowed is how many charges were counted in the sketch, for lack of a counter that could be forgotten.
-	Overflowed int64
-}
-
-// Stats returns the figures of this moment. If Evicted or Overflowed grow, MaxKeys is too small for the traffic or the
-// traffic is a flood.
-func (s *Store) Stats() Stats {
+// Stats implements [limiter.StatsReporter]. Capacity is MaxKeys, and Entries how much of it is in use, expired counters
+// that were not swept yet included. If Evicted or Overflowed grow, MaxKeys is too small for the traffic or the traffic
+// is a flood. While Evicted grows, clients below their limits are forgotten. While Overflowed grows, new clients may be
+// refused early: it counts each decision about a key that is, or others of whose cells are, in a sketch, whether it
+// admits or refuses.
+func (s *Store) Stats() limiter.StoreStats {
 	used := s.budget.used.Load() // with what is being refused right now
-	return Stats{Keys: min(used, s.budget.most), Evicted: s.evicted.Load(), Overflowed: s.overflowed.Load()}
+	stats := limiter.StoreStats{
+		Entries: min(used, s.budget.most), Capacity: s.budget.most, Evicted: s.evicted.Load(),
+	}
+	for i := range s.stripes {
+		stats.Overflowed += s.stripes[i].overflowed.Load()
+	}
+	return stats
 }

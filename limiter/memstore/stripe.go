@@ -15,9 +15,11 @@ type stripe struct {
 	shards []shard
 	store  *Store
 	index  int
-	idleAt atomic.Int64   // no counter is idle before this time; written under mu
-	log    logReader      // of the charge being decided
-	_      [128 - 96]byte // two cache lines, fetched together: saves a tenth of a decision with 100,000 keys
+	idleAt atomic.Int64 // no counter is idle before this time; written under mu
+	log    logReader    // of the charge being decided
+	// Counted here, as refusals by a sketch write nothing else that stripes share.
+	overflowed atomic.Uint64
+	_          [128 - 104]byte // two cache lines, fetched together: saves a tenth of a decision with 100,000 keys
 }
 
 // stripesFor returns how many stripes a store has. 256 keep two cores, and many more, from meeting in one. Above a
