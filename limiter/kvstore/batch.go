@@ -1,7 +1,9 @@
 package kvstore
 
 import (
+	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/httplimit/httplimit/limiter"
 	"github.com/httplimit/httplimit/limiter/algorithm"
@@ -9,66 +11,78 @@ import (
 
 // batch is one Take or Reset. It shares no memory with the caller, which may return before the call to the KV does.
 type batch struct {
-	at       int64             // the moment of the decision, in Unix milliseconds
 	asked    []limiter.Charge  // as the caller passed them, without their strings
 	charges  []limiter.Charge  // the same, judged
-	counters []counter         // of the charges, each once
+	counters []counter         // of the charges, each once; only their names are used here
 	usages   []algorithm.Usage // what the counters hold
 	of       []int             // of[i] is the index in counters of the counter of charge i
+	in       []int             // in[i] is the index of counter i among those of its joint
+	units    []int64           // units[i] is what the batch, as judged, adds to the current window of counter i
 
 	taken      bool
-	conclusive bool // a refusal rests on no units that others may be about to subtract
-	claimed    atomic.Bool
+	conclusive bool  // a refusal rests on no units that others may be about to subtract
+	err        error // instead of a decision
 
-	// Most batches are of one charge, and need no memory beside this.
+	claimed  atomic.Bool
+	answered bool // the flight has answered the batch, or found that nobody waits
+
+	// While the caller waits for another's flight.
+	ctx     context.Context // of the caller, for its values
+	waitsIn *line
+	wake    chan struct{} // closed with the answer
+	ends    time.Time     // when the caller gives up
+	boarded bool          // the flight is under way; guarded by the queue's lock
+
+	// Most batches are of one charge and alone, and need no memory beside this.
 	single struct {
 		charges [2]limiter.Charge
 		counter [1]counter
 		usage   [1]algorithm.Usage
-		of      [1]int
+		ints    [2]int
+		units   [1]int64
+		batches [1]*batch
+		flights [1]*flight
 	}
+	line   line
+	flight flight
+	joint  joint
 }
 
-func newBatch(charges []limiter.Charge) *batch {
+func (s *Store) newBatch(charges []limiter.Charge) *batch {
 	b := &batch{}
-	if one := &b.single; len(charges) == 1 {
+	n := len(charges)
+	if one := &b.single; n == 1 {
 		b.asked, b.charges = one.charges[:1:1], one.charges[1:]
-		b.counters, b.usages, b.of = one.counter[:0], one.usage[:], one.of[:]
+		b.of, b.in = one.ints[:1:1], one.ints[1:]
+		b.counters, b.usages, b.units = one.counter[:0], one.usage[:], one.units[:]
 	} else {
-		b.asked, b.charges = make([]limiter.Charge, len(charges)), make([]limiter.Charge, len(charges))
-		b.usages, b.of = make([]algorithm.Usage, len(charges)), make([]int, len(charges))
+		both, ints := make([]limiter.Charge, 2*n), make([]int, 2*n)
+		b.asked, b.charges = both[:n:n], both[n:]
+		b.of, b.in = ints[:n:n], ints[n:]
+		b.usages, b.units = make([]algorithm.Usage, n), make([]int64, n)
 	}
 	copy(b.asked, charges)
 	for i := range charges {
-		b.of[i] = b.counterOf(charges, i)
+		b.of[i] = s.counterOf(b, charges, i)
 		b.asked[i].Scope, b.asked[i].Key = "", ""
 	}
-	b.usages = b.usages[:len(b.counters)]
+	n = len(b.counters)
+	b.usages, b.in, b.units = b.usages[:n], b.in[:n], b.units[:n]
+	b.single.batches[0] = b
 	return b
 }
 
-// counterOf returns the index in counters of the counter of charge i, which it appends unless an earlier charge has.
-func (b *batch) counterOf(charges []limiter.Charge, i int) int {
+// counterOf returns the index in b.counters of the counter of charge i, which it appends unless an earlier charge has.
+func (s *Store) counterOf(b *batch, charges []limiter.Charge, i int) int {
 	c := &charges[i]
 	for j := range i {
 		if charges[j].SameCounter(c) {
 			return b.of[j]
 		}
 	}
-	b.counters = append(b.counters, counter{base: keyBase(c), limit: c.Limit})
+	base := keyBase(c)
+	b.counters = append(b.counters, counter{base: base, hash: s.counts.hash(base), limit: c.Limit})
 	return len(b.counters) - 1
-}
-
-// judge decides the batch on the counts of its counters.
-func (b *batch) judge() (taken bool) {
-	copy(b.charges, b.asked)
-	for i := range b.counters {
-		c := &b.counters[i]
-		b.usages[i] = algorithm.Usage{}
-		b.usages[i].LoadWindow(&c.limit, b.at, c.number, c.count(), bounded(c.previous))
-	}
-	b.taken = algorithm.Decide(b.charges, b.usages, b.of)
-	return b.taken
 }
 
 // allFit reports whether all charges fit, as judged.
@@ -81,37 +95,43 @@ func (b *batch) allFit() bool {
 	return true
 }
 
-// change returns what the batch, as judged, adds to the counts of the two windows of counter i.
-func (b *batch) change(i int) (current, previous int64) {
-	c, u := &b.counters[i], &b.usages[i]
-	current = u.Spent - (c.count() - u.Current)
-	if c.sliding() {
-		previous = u.Previous - bounded(c.previous)
+// asksLike reports whether b and other have the same counters, in the same order.
+func (b *batch) asksLike(other *batch) bool {
+	if len(b.counters) != len(other.counters) {
+		return false
 	}
-	return current, previous
-}
-
-// covered reports whether the batch, as judged, spends no more than it has reserved.
-func (b *batch) covered() bool {
 	for i := range b.counters {
-		if current, _ := b.change(i); current > b.counters[i].reserved {
+		if b.counters[i].base != other.counters[i].base {
 			return false
 		}
 	}
 	return true
 }
 
-// withinLimit reports whether the counter of the refused charge i holds no more than its limit allows. Units that
-// another batch is about to subtract did not fit, so with them it holds more.
-func (b *batch) withinLimit(i int) bool {
-	probe := limiter.Charge{Limit: b.charges[i].Limit, Mode: limiter.Peek}
-	u := b.usages[b.of[i]]
-	return u.Judge(&probe)
+// claim reports whether its caller is the first one to claim the batch: the flight when it has decided, or Take when it
+// gives up waiting. So the units of a Take that returned an error are never kept.
+func (b *batch) claim() bool { return !b.claimed.Swap(true) }
+
+// reply ends the batch with what is in it, and reports whether the caller still waits for it. The batch belongs to the
+// caller then.
+func (b *batch) reply() (waiting bool) {
+	b.answered = true
+	wake := b.wake
+	waiting = b.claim()
+	if waiting && wake != nil {
+		close(wake)
+	}
+	return waiting
 }
 
-// claim reports whether its caller is the first one to claim the batch: the call to the KV when it has decided, or
-// Take when it gives up waiting. So the units of a Take that returned an error are never kept.
-func (b *batch) claim() bool { return !b.claimed.Swap(true) }
+// fail ends the batch with err, unless it has ended.
+func (b *batch) fail(err error) {
+	if b.answered {
+		return
+	}
+	b.err = err
+	b.reply()
+}
 
 // answer copies the decisions into the caller's charges.
 func (b *batch) answer(charges []limiter.Charge) {

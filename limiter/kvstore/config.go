@@ -68,6 +68,7 @@ func New(kv KV, cfg Config) (*Store, error) {
 		refusals: storekit.NewDenyCache(cfg.DenyCache),
 		calls:    storekit.NewCalls(0),
 		counts:   newCachedCounts(),
+		queue:    newQueue(cfg.Timeout),
 		direct:   cfg.Direct,
 	}
 	if !cfg.NoBreaker {

@@ -6,7 +6,7 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-// counter is one counter of a batch in its current window.
+// counter is one counter of a joint in its current window.
 type counter struct {
 	base   string        // of its keys
 	hash   uint64        // of base, for cachedCounts
@@ -17,9 +17,13 @@ type counter struct {
 	// with a faster clock count already.
 	current, previous, next int64
 
+	// What the current and the previous window come to with the batches that are judged.
+	spent, spentPrevious int64
+
 	previousFinal bool  // the count of the previous window changes no more
-	reserved      int64 // units that this batch has added to the KV
-	announced     bool  // cachedCounts knows that this batch adds
+	reserved      int64 // units that the batches have added to the KV
+	announced     bool  // cachedCounts knows that they add
+	changed       bool  // their addition found another count than was read or cached
 }
 
 func (c *counter) sliding() bool { return c.limit.Algorithm == limiter.SlidingWindow }
@@ -30,6 +34,17 @@ func (c *counter) end() int64   { return c.start() + c.limit.Window.Milliseconds
 
 // count returns the units that count in full against the limit: those of the current and of the next window.
 func (c *counter) count() int64 { return bounded(bounded(c.current) + bounded(c.next)) }
+
+// change returns what the batches, as judged, add to the count of the current window.
+func (c *counter) change() int64 { return c.spent - c.count() }
+
+// changePrevious returns what they add to that of the previous window: 0 or less.
+func (c *counter) changePrevious() int64 {
+	if !c.sliding() {
+		return 0
+	}
+	return c.spentPrevious - bounded(c.previous)
+}
 
 // bounded limits a count of the KV to the range that a counter can hold.
 func bounded(count int64) int64 { return min(max(0, count), limiter.MaxCount) }

@@ -24,8 +24,8 @@ func TestOverloadAdmitsAsManyWithADenyCache(t *testing.T) {
 			cachedKV, plainKV := newMapKV(clock.Now), newMapKV(clock.Now)
 			calls := 0
 			counted := hooked{KV: cachedKV, get: func(context.Context, []string) error { calls++; return nil }}
-			cached := newStore(t, counted, kvstore.Config{Now: clock.Now, Direct: true})
-			plain := newStore(t, plainKV, kvstore.Config{Now: clock.Now, DenyCache: -1, Direct: true})
+			cached := newStore(t, counted, kvstore.Config{Timeout: patient, Now: clock.Now, Direct: true})
+			plain := newStore(t, plainKV, kvstore.Config{Timeout: patient, Now: clock.Now, DenyCache: -1, Direct: true})
 			admitted, asked := 0, 0
 			for range 4000 {
 				with := []limiter.Charge{{Scope: "s", Key: "k", Limit: l, Cost: 1}}

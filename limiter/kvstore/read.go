@@ -5,37 +5,37 @@ import (
 	"fmt"
 )
 
-// read reads all counts of b, and caches them.
-func (s *Store) read(ctx context.Context, b *batch) error {
+// read reads all counts of j, and caches them.
+func (s *Store) read(ctx context.Context, j *joint) error {
 	var get multiGet
-	for i := range b.counters {
-		c := &b.counters[i]
+	for i := range j.counters {
+		c := &j.counters[i]
 		get.add(c, c.number, &c.current)
 		if !c.sliding() {
 			continue
 		}
 		get.add(c, c.number-1, &c.previous)
-		if s.nextMayCount(c, b.at) {
+		if s.nextMayCount(c, j.at) {
 			get.add(c, c.number+1, &c.next)
 		}
 	}
 	if _, err := get.run(ctx, s.kv); err != nil {
 		return err
 	}
-	for i := range b.counters {
-		s.counts.store(&b.counters[i], b.at)
+	for i := range j.counters {
+		s.counts.store(&j.counters[i], j.at)
 	}
 	return nil
 }
 
-// readNeighbours reads the windows before and after those that b has added to, where other callers may count at the
+// readNeighbours reads the windows before and after those that j has added to, where other callers may count at the
 // same moment: their clocks differ, or a call took long. It reports whether a count has changed. All add first and
 // read then, so that of two callers one sees the other.
-func (s *Store) readNeighbours(ctx context.Context, b *batch) (changed bool, err error) {
+func (s *Store) readNeighbours(ctx context.Context, j *joint) (changed bool, err error) {
 	now := s.clock.UnixMilli(s.clock.Now())
 	var get multiGet
-	for i := range b.counters {
-		c := &b.counters[i]
+	for i := range j.counters {
+		c := &j.counters[i]
 		if c.reserved == 0 || !c.sliding() {
 			continue
 		}

@@ -2,105 +2,117 @@ package kvstore
 
 import "context"
 
-// reserve adds the units that b spends, and verifies that b still fits. It returns false if others were faster; then
-// the caller compensates.
-func (s *Store) reserve(ctx context.Context, b *batch) (won bool, err error) {
-	currentChanged, err := s.addUnits(ctx, b)
+// reserve adds the units that j spends, and verifies that they still fit. If others were faster, it judges anew: the
+// batches that still fit are spent, and adjust subtracts what the others have added. It returns false if none fits any
+// more, or more than was added would be spent; then the caller compensates.
+func (s *Store) reserve(ctx context.Context, j *joint) (won bool, err error) {
+	currentChanged, err := s.addUnits(ctx, j)
 	if err != nil {
 		return false, err
 	}
-	neighboursChanged, err := s.readNeighbours(ctx, b)
+	neighboursChanged, err := s.readNeighbours(ctx, j)
 	if err != nil {
 		return false, err
 	}
 	if !currentChanged && !neighboursChanged {
 		return true, nil
 	}
-	return b.judge() && b.covered(), nil
+	j.doubt()
+	return j.judgeTaken() && j.covered(), nil
 }
 
-// addUnits adds the units of b to each of its counters, and reports whether others have changed one since its count
-// was read or cached.
-func (s *Store) addUnits(ctx context.Context, b *batch) (changed bool, err error) {
-	for i := range b.counters {
-		units, _ := b.change(i)
-		if units <= 0 {
-			continue
-		}
-		c := &b.counters[i]
-		before := c.current
-		if err := s.addTo(ctx, b, c, units); err != nil {
-			return false, err
-		}
-		changed = changed || c.current != before
+// addUnits adds the units of j to each of its counters, and reports whether others have changed one since its count was
+// read or cached.
+func (s *Store) addUnits(ctx context.Context, j *joint) (changed bool, err error) {
+	if err := s.each(ctx, j, (*Store).addTo); err != nil {
+		return false, err
+	}
+	for i := range j.counters {
+		changed = changed || j.counters[i].changed
 	}
 	return changed, nil
 }
 
-// addTo adds units to c. The sum shows how many others have spent.
-func (s *Store) addTo(ctx context.Context, b *batch, c *counter, units int64) error {
+// addTo adds the units of j to c. The sum shows how many others have spent.
+func (s *Store) addTo(ctx context.Context, j *joint, c *counter) error {
+	units, before := c.change(), c.current
+	if c.changed = false; units <= 0 {
+		return nil
+	}
 	c.announced = true
-	s.counts.announce(c, b.at, units)
+	s.counts.announce(c, j.at, units)
 	defer s.counts.endAdd(c, units)
-	sum, err := s.add(ctx, c, c.number, units, b.at)
+	sum, err := s.add(ctx, c, c.number, units, j.at)
 	if err != nil {
+		s.spentUnderError.Add(uint64(units))
 		return err
 	}
 	c.reserved = units
 	c.current = sum - units
-	s.counts.storeCurrent(c, b.at, sum)
+	c.changed = c.current != before
+	s.counts.storeCurrent(c, j.at, sum)
 	return nil
 }
 
-// adjust changes the KV from what b has reserved to what b comes to: it carries out refunds, and subtracts the units
-// of shadow charges that no longer fit.
-func (s *Store) adjust(ctx context.Context, b *batch) error {
-	for i := range b.counters {
-		c := &b.counters[i]
-		current, previous := b.change(i)
-		if difference := current - c.reserved; difference < 0 {
-			c.reserved = max(0, current) // also if the subtraction fails: it may have been carried out
-			if _, err := s.add(ctx, c, c.number, difference, b.at); err != nil {
-				return err
-			}
-			s.counts.drop(c)
+// adjust changes the KV from what j has reserved to what it comes to: it carries out refunds, and subtracts the units
+// of charges that no longer fit.
+func (s *Store) adjust(ctx context.Context, j *joint) error {
+	return s.each(ctx, j, (*Store).adjustOne)
+}
+
+func (s *Store) adjustOne(ctx context.Context, j *joint, c *counter) error {
+	current, previous := c.change(), c.changePrevious()
+	if difference := current - c.reserved; difference < 0 {
+		surplus := c.reserved - max(0, current)
+		c.reserved = max(0, current) // also if the subtraction fails: it may have been carried out
+		if _, err := s.add(ctx, c, c.number, difference, j.at); err != nil {
+			s.spentUnderError.Add(uint64(surplus))
+			return err
 		}
-		if previous < 0 {
-			if _, err := s.add(ctx, c, c.number-1, previous, b.at); err != nil {
-				return err
-			}
-			s.counts.drop(c)
+		s.counts.drop(c)
+	}
+	if previous < 0 {
+		if _, err := s.add(ctx, c, c.number-1, previous, j.at); err != nil {
+			return err
 		}
+		s.counts.drop(c)
 	}
 	return nil
 }
 
-// compensate subtracts the units that b has reserved. Where that fails they stay spent until their window has passed:
+// compensate subtracts the units that j has reserved. Where that fails they stay spent until their window has passed:
 // a second try could subtract units that others have spent.
-func (s *Store) compensate(ctx context.Context, b *batch) {
+func (s *Store) compensate(ctx context.Context, j *joint) {
+	if !j.reserves() {
+		return
+	}
 	if !s.direct { // else the caller waits
 		// A deadline of its own: that of the decision may be over.
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
 		defer cancel()
 	}
-	for i := range b.counters {
-		c := &b.counters[i]
-		units := c.reserved
-		if units == 0 {
-			continue
-		}
-		c.reserved = 0
-		if sum, err := s.add(ctx, c, c.number, -units, b.at); err == nil {
-			s.counts.storeCurrent(c, b.at, sum)
-		}
-	}
+	s.each(ctx, j, (*Store).compensateOne)
 }
 
-// retract reports to cachedCounts that b will not compensate any more.
-func (s *Store) retract(b *batch) {
-	for i := range b.counters {
-		if c := &b.counters[i]; c.announced {
+func (s *Store) compensateOne(ctx context.Context, j *joint, c *counter) error {
+	units := c.reserved
+	if units == 0 {
+		return nil
+	}
+	c.reserved = 0
+	if sum, err := s.add(ctx, c, c.number, -units, j.at); err == nil {
+		s.counts.storeCurrent(c, j.at, sum)
+	} else {
+		s.spentUnderError.Add(uint64(units))
+	}
+	return nil
+}
+
+// retract reports to cachedCounts that j will not compensate any more.
+func (s *Store) retract(j *joint) {
+	for i := range j.counters {
+		if c := &j.counters[i]; c.announced {
 			c.announced = false
 			s.counts.retract(c)
 		}

@@ -13,8 +13,8 @@ func (s *Store) Reset(ctx context.Context, charges []limiter.Charge) error {
 	if err := s.check(ctx, charges); err != nil || len(charges) == 0 {
 		return err
 	}
-	b := newBatch(charges)
-	err := s.call(ctx, s.clock.Now(), func(ctx context.Context) error { return s.reset(ctx, b) })
+	j := s.newBatch(charges).alone()
+	err := s.call(ctx, func(ctx context.Context) error { return s.reset(ctx, j) })
 	after := s.clock.Now()
 	for i := range charges {
 		s.refusals.Drop(&charges[i], after)
@@ -22,19 +22,19 @@ func (s *Store) Reset(ctx context.Context, charges []limiter.Charge) error {
 	return err
 }
 
-func (s *Store) reset(ctx context.Context, b *batch) error {
-	s.start(b)
-	for i := range b.counters {
-		c := &b.counters[i]
+func (s *Store) reset(ctx context.Context, j *joint) error {
+	s.start(j)
+	for i := range j.counters {
+		c := &j.counters[i]
 		first, last := c.number, c.number
-		if c.sliding() || b.at-c.start() < millis(s.skew) {
+		if c.sliding() || j.at-c.start() < millis(s.skew) {
 			first-- // a process with a slower clock may still count there
 		}
-		if s.nextMayCount(c, b.at) {
+		if s.nextMayCount(c, j.at) {
 			last++
 		}
 		for number := first; number <= last; number++ {
-			if _, err := s.add(ctx, c, number, -math.MaxInt64, b.at); err != nil {
+			if _, err := s.add(ctx, c, number, -math.MaxInt64, j.at); err != nil {
 				return err
 			}
 		}

@@ -2,8 +2,8 @@ package kvstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
@@ -22,7 +22,10 @@ type Store struct {
 	breaker  *storekit.Breaker
 	calls    *storekit.Calls
 	counts   *cachedCounts
+	queue    *queue
 	direct   bool
+
+	spentUnderError atomic.Uint64
 }
 
 // Take is [limiter.Store]'s. Its errors are those of the KV, one that wraps [context.DeadlineExceeded] after
@@ -39,13 +42,11 @@ func (s *Store) Take(ctx context.Context, charges []limiter.Charge) (taken bool,
 	if s.refusals.Answer(charges, before) {
 		return false, nil
 	}
-	b := newBatch(charges)
-	err = s.call(ctx, before, func(ctx context.Context) error { return s.decide(ctx, b) })
-	if err != nil && b.claim() {
+	b := s.newBatch(charges)
+	if err := s.submit(ctx, b); err != nil {
 		s.refusals.Forget(charges, s.clock.Now())
 		return false, err
 	}
-	// Without an error the call has decided. If it did so just before the error, its decision holds.
 	b.answer(charges)
 	if b.taken || b.conclusive {
 		s.refusals.Learn(charges, b.taken, before, s.clock.Now())
@@ -80,26 +81,4 @@ func (s *Store) check(ctx context.Context, charges []limiter.Charge) error {
 		}
 	}
 	return nil
-}
-
-// call runs f, which may outlive the caller, and reports to the breaker how it ended.
-func (s *Store) call(ctx context.Context, before time.Duration, f func(context.Context) error) error {
-	permit, err := s.breaker.Begin(before)
-	if err != nil {
-		return err
-	}
-	if s.direct {
-		err = s.calls.RunDirect(ctx, s.timeout, f)
-	} else {
-		err = s.calls.Run(ctx, s.timeout, f)
-	}
-	outcome := storekit.Failed
-	switch {
-	case err == nil, errors.Is(err, errRaced), errors.Is(err, ErrValue):
-		outcome = storekit.Succeeded
-	case ctx.Err() != nil, errors.Is(err, storekit.ErrBusy):
-		outcome = storekit.Undecided
-	}
-	s.breaker.End(permit, s.clock.Now(), outcome, err)
-	return err
 }

@@ -1,0 +1,127 @@
+package kvstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/httplimit/httplimit/limiter/storekit"
+)
+
+// flight is one call that decides the batches in it.
+type flight struct {
+	batches []*batch
+	line    *line     // of which it is; nil for a probe, which nobody waits behind
+	began   time.Time // when
+	claimed atomic.Bool
+}
+
+// claim reports whether its caller is the first one to claim the flight: the call when it begins, or fly when there
+// will be none.
+func (f *flight) claim() bool { return !f.claimed.Swap(true) }
+
+// fail ends with err all batches of f that have not ended.
+func (f *flight) fail(err error) {
+	for _, b := range f.batches {
+		b.fail(err)
+	}
+}
+
+// fly has the batches of f decided. It returns early if ctx ends, and the flight goes on.
+func (s *Store) fly(ctx context.Context, f *flight) error {
+	err := s.call(ctx, func(ctx context.Context) error {
+		if !f.claim() {
+			return nil // too late: fly has returned
+		}
+		defer s.queue.end(s, f)
+		return s.decideAll(ctx, f)
+	})
+	switch {
+	case err == nil:
+		return nil
+	case f.claim(): // there was no call
+		f.fail(err)
+	case ctx.Err() != nil: // it ends the flight itself
+		return err
+	}
+	s.queue.end(s, f)
+	return err
+}
+
+// decideAll answers all batches of f, however the KV behaves.
+func (s *Store) decideAll(ctx context.Context, f *flight) (err error) {
+	err = errExited
+	defer func() {
+		if err = recovered(err, recover()); err != nil {
+			f.fail(err)
+		}
+	}()
+	var first error
+	for rest := f.batches; len(rest) > 0; {
+		var j *joint
+		j, rest = join(rest)
+		if e := s.decideJoint(ctx, j); first == nil {
+			first = e
+		}
+	}
+	return first
+}
+
+// decideJoint answers the batches of j.
+func (s *Store) decideJoint(ctx context.Context, j *joint) error {
+	err := s.decide(ctx, j)
+	if errors.Is(err, ErrValue) && j.mixed() {
+		s.decideApart(ctx, j.split())
+		return nil // the KV works
+	}
+	j.fail(err)
+	return err
+}
+
+// decideApart answers batches of several kinds, all of one kind with the same counters. One of these holds a value that
+// is no count, which must not fail those who do not ask for it, so they are halved until it is found.
+func (s *Store) decideApart(ctx context.Context, kinds [][]*batch) {
+	half := len(kinds) / 2
+	for _, part := range [][][]*batch{kinds[:half], kinds[half:]} {
+		j, _ := join(slices.Concat(part...))
+		err := s.decide(ctx, j)
+		if errors.Is(err, ErrValue) && len(part) > 1 {
+			s.decideApart(ctx, part)
+			continue
+		}
+		j.fail(err)
+	}
+}
+
+// call runs f, which may outlive the caller, and reports to the breaker how it ended.
+func (s *Store) call(ctx context.Context, f func(context.Context) error) error {
+	permit, err := s.breaker.Begin(s.clock.Now())
+	if err != nil {
+		return err
+	}
+	if s.direct {
+		err = s.calls.RunDirect(ctx, s.timeout, f)
+	} else {
+		err = s.calls.Run(ctx, s.timeout, f)
+	}
+	outcome := storekit.Failed
+	switch {
+	case err == nil, errors.Is(err, errRaced), errors.Is(err, ErrValue):
+		outcome = storekit.Succeeded
+	case ctx.Err() != nil, errors.Is(err, storekit.ErrBusy):
+		outcome = storekit.Undecided
+	}
+	s.breaker.End(permit, s.clock.Now(), outcome, err)
+	return err
+}
+
+// recovered returns err, or an error for a panic with that value.
+func recovered(err error, panicked any) error {
+	if panicked == nil {
+		return err
+	}
+	return fmt.Errorf("kvstore: the KV panicked: %v", panicked)
+}
