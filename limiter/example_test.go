@@ -96,7 +96,7 @@ func ExampleLimiter_Wait() {
 	defer cancel()
 	for range 2 {
 		err := calls.Wait(ctx, "partner")
-		fmt.Println(err == nil, errors.Is(err, context.DeadlineExceeded))
+		fmt.Println(err == nil, errors.Is(err, limiter.ErrWaitTooLong))
 	}
 	// Output:
 	// true false

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 )
 
 // Limiter limits keys by one or more limits over a [Store], without HTTP. All limits of a Limiter are decided in
@@ -15,6 +14,7 @@ type Limiter struct {
 	scope  string
 	limits []Limit
 	pool   sync.Pool // of *[]Charge, one charge a limit
+	lines  waitLines
 }
 
 // New returns a Limiter that counts in store under scope. Two Limiters over one store share counts if their
@@ -73,6 +73,7 @@ func (l *Limiter) Refund(ctx context.Context, key string, n int64) error {
 		return fmt.Errorf("limiter: Refund of %d units, want 0 or more", n)
 	}
 	_, err := l.take(ctx, key, -n, Enforce)
+	l.lines.freed(key)
 	return err
 }
 
@@ -80,36 +81,9 @@ func (l *Limiter) Refund(ctx context.Context, key string, n int64) error {
 func (l *Limiter) Reset(ctx context.Context, key string) error {
 	charges := l.fromPool(key, 0, Enforce)
 	defer l.release(charges)
-	return l.store.Reset(ctx, *charges)
-}
-
-// Wait blocks until it has spent one unit of key. It returns at once, with an error that wraps
-// [context.DeadlineExceeded], if ctx would end before a unit is free, and with ctx's error when ctx ends. Several
-// waiters are served in no particular order.
-func (l *Limiter) Wait(ctx context.Context, key string) error {
-	for {
-		d, err := l.Allow(ctx, key)
-		if err != nil {
-			return err
-		}
-		if d.Allowed {
-			return nil
-		}
-		if d.RetryAfter == Never {
-			return errors.New("limiter: this key can never have a unit")
-		}
-		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < d.RetryAfter {
-			return fmt.Errorf("limiter: the next unit of this key is free in %v: %w",
-				d.RetryAfter, context.DeadlineExceeded)
-		}
-		timer := time.NewTimer(d.RetryAfter)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		}
-	}
+	err := l.store.Reset(ctx, *charges)
+	l.lines.freed(key)
+	return err
 }
 
 func (l *Limiter) take(ctx context.Context, key string, cost int64, mode Mode) (Decision, error) {

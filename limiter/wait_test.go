@@ -3,7 +3,10 @@ package limiter_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,8 +86,12 @@ func TestWaitFailsAtOnceIfTheDeadlineIsTooClose(t *testing.T) {
 		short, cancel := context.WithTimeout(t.Context(), 999*time.Millisecond)
 		defer cancel()
 		start := time.Now()
-		if err := l.Wait(short, "key"); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Wait with a deadline before the next unit: %v, want %v", err, context.DeadlineExceeded)
+		err := l.Wait(short, "key")
+		if !errors.Is(err, limiter.ErrWaitTooLong) || errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Wait with a deadline before the next unit: %v, want %v and no time-out", err, limiter.ErrWaitTooLong)
+		}
+		if !strings.Contains(err.Error(), " 1s") {
+			t.Errorf("the error %q, want it to say how long the wait is: 1s", err)
 		}
 		if got := time.Since(start); got != 0 {
 			t.Errorf("that took %v, want no time", got)
@@ -142,4 +149,257 @@ func TestWaitersShareTheLimit(t *testing.T) {
 			t.Errorf("10 waiters with 3 a second are through after %v, want %v", got, want)
 		}
 	})
+}
+
+// spy counts the calls of a store, which take some time.
+type spy struct {
+	limiter.Store
+	takes   atomic.Int64
+	latency time.Duration
+	err     error // instead of an answer
+	panics  atomic.Bool // at the next call
+}
+
+func (s *spy) Take(ctx context.Context, charges []limiter.Charge) (bool, error) {
+	s.takes.Add(1)
+	time.Sleep(s.latency)
+	if s.panics.Swap(false) {
+		panic("store")
+	}
+	if s.err != nil {
+		return false, s.err
+	}
+	return s.Store.Take(ctx, charges)
+}
+
+// spied returns a Limiter over a spy in the bubble of a test.
+func spied(t *testing.T, latency time.Duration, limit limiter.Limit) (*limiter.Limiter, *spy) {
+	t.Helper()
+	s := &spy{Store: refstore.New(func() int64 { return time.Now().UnixMilli() }), latency: latency}
+	l, err := limiter.New(s, "scope", limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, s
+}
+
+// However many wait, a unit costs two calls at most, and who comes first is served first.
+func TestWaitersAskRarely(t *testing.T) {
+	const waiters = 24
+	second := func(n int64, a limiter.Algorithm) limiter.Limit {
+		return limiter.Limit{Requests: n, Window: time.Second, Algorithm: a}
+	}
+	for _, algorithm := range []limiter.Algorithm{
+		limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow, limiter.TokenBucket,
+	} {
+		for _, requests := range []int64{1, 3, 10} {
+			for _, latency := range []time.Duration{0, 2 * time.Millisecond} {
+				limit := second(requests, algorithm)
+				t.Run(fmt.Sprintf("%v, an answer takes %v", limit, latency), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						l, store := spied(t, latency, limit)
+						var wait sync.WaitGroup
+						var mu sync.Mutex
+						var order []int
+						for i := range waiters {
+							wait.Go(func() {
+								if err := l.Wait(t.Context(), "key"); err != nil {
+									t.Errorf("Wait: %v, want nil", err)
+								}
+								mu.Lock()
+								order = append(order, i)
+								mu.Unlock()
+							})
+							synctest.Wait()
+						}
+						wait.Wait()
+						if got := store.takes.Load(); got > 2*waiters {
+							t.Errorf("%d calls for %d units, want at most %d", got, waiters, 2*waiters)
+						}
+						// Those for whom there were units at the same moment ask together, and return in any order.
+						for at, i := range order {
+							if off := at - i; off >= int(requests) || -off >= int(requests) {
+								t.Errorf("served in the order %v, want that of arrival", order)
+								break
+							}
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// While there are units, those who wait do not wait for each other.
+func TestWaitersAskSideBySide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := spied(t, 10*time.Millisecond, fixed(1000, time.Hour))
+		start := time.Now()
+		var wait sync.WaitGroup
+		for range 100 {
+			wait.Go(func() {
+				if err := l.Wait(t.Context(), "key"); err != nil {
+					t.Errorf("Wait: %v, want nil", err)
+				}
+			})
+		}
+		wait.Wait()
+		if got, want := time.Since(start), 20*time.Millisecond; got != want {
+			t.Errorf("took %v, want %v: the first answer tells that there are units for all", got, want)
+		}
+	})
+}
+
+func TestWaitNever(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, store := spied(t, 0, limiter.PerSecond(1))
+		store.Store = never{}
+		if err := l.Wait(t.Context(), "key"); !errors.Is(err, limiter.ErrWaitTooLong) {
+			t.Errorf("got %v, want %v", err, limiter.ErrWaitTooLong)
+		}
+	})
+}
+
+// never refuses for ever.
+type never struct{ limiter.Store }
+
+func (never) Take(_ context.Context, charges []limiter.Charge) (bool, error) {
+	charges[0].Decision = limiter.Decision{RetryAfter: limiter.Never}
+	return false, nil
+}
+
+// A store that does not answer in time is no wait that would be too long.
+func TestWaitReturnsTheErrorOfTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, store := spied(t, 0, limiter.PerSecond(1))
+		store.err = fmt.Errorf("store: no answer within 50ms: %w", context.DeadlineExceeded)
+		err := l.Wait(t.Context(), "key")
+		if err != store.err || errors.Is(err, limiter.ErrWaitTooLong) {
+			t.Errorf("got %v, want %v", err, store.err)
+		}
+		store.err = nil
+		if err := l.Wait(t.Context(), "key"); err != nil {
+			t.Errorf("then: %v, want nil", err)
+		}
+	})
+}
+
+// Whoever leaves a line, however, the next one takes its place.
+func TestWaitersLeaveTheLine(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		leaves int // which of the three that wait
+	}{
+		{"the first", 0}, {"one in the middle", 1}, {"the last", 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, _ := spied(t, 0, fixed(1, time.Second))
+				if err := l.Wait(t.Context(), "key"); err != nil {
+					t.Fatal(err)
+				}
+				start := time.Now()
+				var wait sync.WaitGroup
+				for i := range 3 {
+					wait.Go(func() {
+						ctx, cancel := context.WithCancel(t.Context())
+						defer cancel()
+						if i == tc.leaves {
+							time.AfterFunc(500*time.Millisecond, cancel)
+						}
+						err := l.Wait(ctx, "key")
+						if i == tc.leaves && err != context.Canceled || i != tc.leaves && err != nil {
+							t.Errorf("waiter %d: %v", i, err)
+						}
+					})
+					synctest.Wait()
+				}
+				wait.Wait()
+				if got, want := time.Since(start), 2*time.Second; got != want {
+					t.Errorf("the other two are through after %v, want %v", got, want)
+				}
+			})
+		})
+	}
+}
+
+func TestWaitersSurviveAPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, store := spied(t, time.Millisecond, fixed(1, time.Second))
+		store.panics.Store(true)
+		var wait sync.WaitGroup
+		for i := range 3 {
+			wait.Go(func() {
+				defer func() {
+					if p := recover(); (p != nil) != (i == 0) {
+						t.Errorf("waiter %d: panic %v", i, p)
+					}
+				}()
+				l.Wait(t.Context(), "key")
+			})
+			synctest.Wait()
+		}
+		wait.Wait()
+	})
+}
+
+// Whose deadline is too soon fails without waiting and without a call, also behind others.
+func TestWaitFailsAtOnceBehindOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, store := spied(t, 0, fixed(1, time.Second))
+		if err := l.Wait(t.Context(), "key"); err != nil {
+			t.Fatal(err)
+		}
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			if err := l.Wait(t.Context(), "key"); err != nil {
+				t.Errorf("the first in line: %v", err)
+			}
+		})
+		synctest.Wait()
+		before := store.takes.Load()
+		ctx, cancel := context.WithTimeout(t.Context(), 900*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		if err := l.Wait(ctx, "key"); !errors.Is(err, limiter.ErrWaitTooLong) || time.Since(start) != 0 {
+			t.Errorf("got %v after %v, want %v at once", err, time.Since(start), limiter.ErrWaitTooLong)
+		}
+		if got := store.takes.Load() - before; got != 0 {
+			t.Errorf("%d calls, want 0", got)
+		}
+		wait.Wait()
+	})
+}
+
+// Units that are given back through the same Limiter reach those who wait.
+func TestWaitersNoticeARefund(t *testing.T) {
+	for name, free := range map[string]func(*limiter.Limiter) error{
+		"refund": func(l *limiter.Limiter) error { return l.Refund(context.Background(), "key", 1) },
+		"reset":  func(l *limiter.Limiter) error { return l.Reset(context.Background(), "key") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, _ := spied(t, 0, fixed(1, time.Hour))
+				if err := l.Wait(t.Context(), "key"); err != nil {
+					t.Fatal(err)
+				}
+				start := time.Now()
+				var wait sync.WaitGroup
+				wait.Go(func() {
+					if err := l.Wait(t.Context(), "key"); err != nil {
+						t.Error(err)
+					}
+				})
+				synctest.Wait()
+				time.Sleep(time.Second)
+				if err := free(l); err != nil {
+					t.Fatal(err)
+				}
+				wait.Wait()
+				if got := time.Since(start); got != time.Second {
+					t.Errorf("took %v, want %v", got, time.Second)
+				}
+			})
+		})
+	}
 }
