@@ -156,7 +156,7 @@ type spy struct {
 	limiter.Store
 	takes   atomic.Int64
 	latency time.Duration
-	err     error // instead of an answer
+	err     error       // instead of an answer
 	panics  atomic.Bool // at the next call
 }
 
