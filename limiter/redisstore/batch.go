@@ -23,6 +23,7 @@ type batch struct {
 
 	wake chan *flight // a flight to lead, or nil when the outcome is there
 	gone bool         // the caller has left; guarded by its batcher
+	lost bool         // the batch may have been spent although its caller got an error
 
 	outcome outcome
 	usages  []algorithm.Usage // one for each key, for the decision
@@ -56,7 +57,7 @@ func (p *batches) get(start time.Duration) *batch {
 	if !ok {
 		b = &batch{wake: make(chan *flight, 1)}
 	}
-	b.start = start
+	b.start, b.gone, b.lost = start, false, false
 	return b
 }
 

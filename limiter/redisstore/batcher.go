@@ -40,11 +40,14 @@ type batcher struct {
 	timeout time.Duration
 	inline  bool              // the client heeds deadlines: a leader may make the call in its own goroutine
 	breaker *storekit.Breaker // nil: none
+	contact *contact          // nil: none
 	seed    maphash.Seed      // for the order of batches in a flight
 
 	mu      sync.Mutex
 	waiting []*batch
 	flights []*flight     // under way, the latest last
+	tally   tally         // of the flights that have ended
+	sample  string        // a key that was sent to this server, the latest
 	timer   *time.Timer   // calls ring; nil until it has to
 	alarm   time.Duration // when it does; 0: not at all
 }
@@ -59,10 +62,11 @@ func (b *batcher) run(ctx context.Context, own *batch) (again bool, err error) {
 		select {
 		case f = <-own.wake:
 			if f == nil {
+				own.lost = own.outcome.unknown
 				return own.outcome.again, own.outcome.err
 			}
 		case <-ctx.Done():
-			b.leave(own)
+			own.lost = b.leave(own)
 			err = ctx.Err()
 		}
 	}
@@ -211,18 +215,23 @@ func (b *batcher) ring() {
 	}
 }
 
-// leave takes a batch out whose caller's context has ended. If it was already chosen to lead, another does.
-func (b *batcher) leave(own *batch) {
+// leave takes a batch out whose caller's context has ended. If it was already chosen to lead, another does. It reports
+// whether the batch may be spent all the same.
+func (b *batcher) leave(own *batch) (sent bool) {
 	b.mu.Lock()
 	own.gone = true
+	sent = !slices.Contains(b.waiting, own)
 	b.mu.Unlock()
 	select {
 	case f := <-own.wake:
-		if f != nil {
-			b.passOn(f)
+		if f == nil {
+			return own.outcome.err == nil || own.outcome.unknown
 		}
+		b.passOn(f)
+		return false
 	default:
 	}
+	return sent
 }
 
 // passOn has another lead a flight that nobody has sent.

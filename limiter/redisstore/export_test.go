@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/httplimit/httplimit/limiter"
 )
@@ -35,4 +36,16 @@ func (s *Store) TakeInOneFlight(
 		taken[n], faults[n] = own.decide(charges[n])
 	}
 	return append(order, last...), taken, faults
+}
+
+// Settle returns when nothing looks after connections any more.
+func (s *Store) Settle() {
+	busy := func(b *batcher) bool { return b.contact != nil && b.contact.looking.Load() }
+	for any := true; any; time.Sleep(time.Millisecond) {
+		any = busy(s.servers.first)
+		s.servers.others.Range(func(_, other interface{}) bool {
+			any = any || busy(other.(*batcher))
+			return true
+		})
+	}
 }

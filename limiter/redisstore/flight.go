@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/httplimit/httplimit/limiter/storekit"
 )
 
@@ -23,6 +25,7 @@ type flight struct {
 	ownDeadline     bool          // deadline is that of its only caller
 	permit          storekit.Permit
 	permitted       bool          // permit is set
+	sent            bool          // the call was begun
 	done            chan struct{} // closed when the callers have their outcomes
 	err             error         // from then on
 }
@@ -56,6 +59,7 @@ func (b *batcher) lead(ctx context.Context, f *flight) {
 		}
 		f.permit = permit
 	}
+	b.contact.first()
 	start := f.batches[0].start
 	for _, w := range f.batches {
 		start = min(start, w.start)
@@ -67,14 +71,20 @@ func (b *batcher) lead(ctx context.Context, f *flight) {
 	}
 	arrange(f.batches)
 	f.deadline = time.Now().Add(ends - now)
-	if own, ok := ctx.Deadline(); ok && b.inline && len(f.batches) == 1 && own.Before(f.deadline) {
-		f.deadline, f.ownDeadline = own, true // a leader in its own goroutine can leave in no other way
+	inline := b.inline
+	if own, ok := ctx.Deadline(); ok && inline && own.Before(f.deadline) {
+		if len(f.batches) == 1 {
+			f.deadline, f.ownDeadline = own, true // a leader in its own goroutine can leave in no other way
+		} else {
+			inline = false // and others must not pay for its deadline
+		}
 	}
 	b.mu.Lock()
-	f.ends = ends
+	f.ends, f.sent = ends, true
+	b.sample = f.batches[0].keys[0]
 	b.watch(ends)
 	b.mu.Unlock()
-	if b.inline {
+	if inline {
 		b.call(f)
 	} else {
 		go b.call(f)
@@ -92,10 +102,13 @@ func (b *batcher) call(f *flight) {
 		how := judge(outcomes)
 		switch {
 		case how != storekit.Failed || err != nil:
-		case b.clock.Now() >= f.ends:
-			err = b.tooLate()
 		case f.ownDeadline && !time.Now().Before(f.deadline):
 			err, how = context.DeadlineExceeded, storekit.Undecided // nothing is known of the server
+		case b.clock.Now() >= f.ends, errors.Is(firstError(outcomes), context.DeadlineExceeded):
+			err = b.tooLate()
+		}
+		if err != nil {
+			err = withoutKeys(err, f.batches)
 		}
 		b.finish(f, outcomes, err, how)
 	}()
@@ -128,11 +141,6 @@ func firstError(outcomes []outcome) error {
 	return nil
 }
 
-// tooLate returns the error of a flight whose time is over.
-func (b *batcher) tooLate() error {
-	return fmt.Errorf("redisstore: no answer within %v: %w", b.timeout, context.DeadlineExceeded)
-}
-
 // finish hands the outcomes to the callers and the batcher to the next flight, unless that was done before.
 func (b *batcher) finish(f *flight, outcomes []outcome, err error, how storekit.Outcome) {
 	now := b.clock.Now()
@@ -146,19 +154,36 @@ func (b *batcher) finish(f *flight, outcomes []outcome, err error, how storekit.
 		f.err = context.DeadlineExceeded
 	}
 	close(f.done)
+	fastest := b.tally.flight(f, now, how)
 	b.end(f)
 	b.mu.Unlock()
-	cause := err
-	if cause == nil {
-		cause = firstError(outcomes)
+	if b.contact != nil {
+		b.contact.notices.roundTrip(fastest, b.timeout)
 	}
-	b.breaker.End(f.permit, now, how, cause)
+	b.learn(f, now, outcomes, err, how)
 	for i, w := range f.batches {
 		if err != nil {
-			w.outcome = outcome{err: err}
+			w.outcome = outcome{err: err, unknown: f.sent && !notReached(err)}
 		} else {
 			w.outcome = outcomes[i]
 		}
 		w.wake <- nil
+	}
+}
+
+// learn draws from the end of a flight what it says of the server and of the connections to it.
+func (b *batcher) learn(f *flight, now time.Duration, outcomes []outcome, err error, how storekit.Outcome) {
+	if err == nil {
+		err = firstError(outcomes)
+	}
+	if how == storekit.Failed && err != nil && !isReply(err) {
+		if b.contact.connecting(now) {
+			how = storekit.Undecided
+		}
+		defer b.contact.doubt()
+	}
+	b.breaker.End(f.permit, now, how, err)
+	if err != nil && redis.IsReadOnlyError(err) {
+		b.contact.demoted()
 	}
 }

@@ -94,6 +94,9 @@ func (s *Store) ask(ctx context.Context, g *keyGroup, start time.Duration, judge
 		b.spendNothing()
 	}
 	if err := s.servers.of(ctx, b).do(ctx, b); err != nil {
+		if !judgeOnly {
+			s.countLost(b, g.charges)
+		}
 		return false, b.locate(err, g.charges)
 	}
 	if err := b.read(g.charges); err != nil {
@@ -156,7 +159,10 @@ func (s *Store) compensate(ctx context.Context, groups []keyGroup, start time.Du
 				// A refund is undone by a charge that always fits.
 				c.Cost, c.Mode = -c.Cost, limiter.Force
 				// An error leaves the units spent: too strict, for at most two windows, and nobody is freed.
-				_, _ = s.ask(context.WithoutCancel(ctx), &keyGroup{charges: []limiter.Charge{c}}, s.clock.Now(), false)
+				_, err := s.ask(context.WithoutCancel(ctx), &keyGroup{charges: []limiter.Charge{c}}, s.clock.Now(), false)
+				if err != nil && c.Cost < 0 {
+					s.spentUnderError.Add(uint64(-c.Cost))
+				}
 				s.cache.Drop(&c, s.clock.Now())
 			}
 		}

@@ -109,6 +109,7 @@ type outcome struct {
 	undecided bool // fast.lua left the batch alone
 	again     bool // the batch was certainly not decided, and may be soon
 	answered  bool // the server answered, and err is about this batch alone
+	unknown   bool // the batch may have been spent
 }
 
 // read gives each batch of the call its part of the reply.

@@ -2,8 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"errors"
-	"net"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -50,10 +48,9 @@ func sleep(ctx context.Context, d time.Duration) bool {
 //
 // READONLY comes from the first write of a script, before which nothing has changed.
 func notExecuted(err error) bool {
-	var network *net.OpError
 	switch {
-	case errors.As(err, &network):
-		return network.Op == "dial"
+	case notReached(err):
+		return true
 	case redis.IsLoadingError(err), redis.IsReadOnlyError(err), redis.IsMasterDownError(err),
 		redis.IsClusterDownError(err), redis.IsMaxClientsError(err), slotMoves(err):
 		return true

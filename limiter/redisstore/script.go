@@ -36,6 +36,7 @@ type sender struct {
 	client        redis.UniversalClient
 	fast, general script
 	time          serverTime
+	notices       *notices
 	perKey        atomic.Bool // two keys cannot be in one call of a script
 	answered      atomic.Bool // a server has answered
 }
@@ -120,8 +121,9 @@ func (s *sender) finish(c *scriptCall, again []scriptCall) []scriptCall {
 		err = c.read(reply, c.script == &s.fast)
 	}
 	if err != nil {
+		told := withoutKeys(fmt.Errorf("redisstore: %w", unauthenticated(err)), c.batches)
 		for i := range c.outcomes {
-			c.outcomes[i] = outcome{err: fmt.Errorf("redisstore: %w", err), again: notExecuted(err)}
+			c.outcomes[i] = outcome{err: told, again: notExecuted(err), unknown: !isReply(err) && !notExecuted(err)}
 		}
 		if redis.HasErrorPrefix(err, "NOSCRIPT") && !c.source {
 			again = append(again, scriptCall{script: c.script, batches: c.batches, outcomes: c.outcomes, source: true})
@@ -130,6 +132,7 @@ func (s *sender) finish(c *scriptCall, again []scriptCall) []scriptCall {
 	}
 	s.answered.Store(true)
 	s.time.saw(c.outcomes[0].at)
+	s.notices.clockAhead(s.time.now()-c.outcomes[0].at, c.batches)
 	return s.leftToGeneral(c, again)
 }
 

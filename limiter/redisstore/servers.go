@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"hash/maphash"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -15,74 +16,135 @@ import (
 // Cluster or shard of a Ring, one for all where nothing is known of the client.
 type servers struct {
 	sender *sender
-	// address names the server that holds a key; nil where there is one batcher. It must not block.
-	address    func(ctx context.Context, key string) (string, error)
-	newBatcher func() *batcher
+	// named returns the server that holds a key by the client's topology, nil while none is known; it is nil itself
+	// where there is one batcher. It must not block.
+	named      func(ctx context.Context, key string) (*redis.Client, error)
+	reload     func(context.Context) // has the client learn the topology anew, in the background; nil: it cannot
+	newBatcher func(client *redis.Client, greet func(context.Context) error) *batcher
+	address    string   // of first
 	first      *batcher // for all that is not known to belong elsewhere
-	others     sync.Map // of *batcher by address; as many as servers were seen
+	others     sync.Map // of *batcher by address: those that the topology names, see drop
 }
 
 func newServers(client redis.UniversalClient, cfg Config, clock *storekit.Clock) *servers {
+	notices := &notices{logger: cfg.Logger}
 	s := &servers{sender: &sender{
 		client: client,
 		fast:   newScript(fastSource), general: newScript(generalSource),
-		time: serverTime{clock: clock},
+		time: serverTime{clock: clock}, notices: notices,
 	}}
 	inline := false
+	var single *redis.Client
+	var greet func(context.Context) error
 	switch c := client.(type) {
 	case *redis.Client:
 		inline = c.Options().ContextTimeoutEnabled
+		single, s.address = c, c.Options().Addr
 	case *redis.ClusterClient:
 		inline = c.Options().ContextTimeoutEnabled
-		s.address = masterOf(c, &s.sender.answered)
+		s.named, s.reload, s.address = masterOf(c, &s.sender.answered), c.ReloadState, strings.Join(c.Options().Addrs, ",")
+		greet = greetMasters(c, &s.sender.answered)
 		s.sender.perKey.Store(true)
 	case *redis.Ring:
 		inline = c.Options().ContextTimeoutEnabled
-		s.address = shardOf(c)
+		s.named = shardOf(c)
 		s.sender.perKey.Store(true)
 	default:
+		greet = func(ctx context.Context) error { return ping(ctx, c) }
 		s.sender.perKey.Store(true)
 	}
 	if !inline {
 		cfg.Logger.Info("redisstore: the client ignores deadlines while it reads, " +
 			"which costs a goroutine for every call: set ContextTimeoutEnabled in its options")
 	}
-	s.newBatcher = func() *batcher {
+	s.newBatcher = func(client *redis.Client, greet func(context.Context) error) *batcher {
 		b := &batcher{
 			send: s.sender.send, clock: clock, timeout: cfg.Timeout, inline: inline, seed: maphash.MakeSeed(),
+			breaker: storekit.NewBreaker(cfg.Timeout),
 		}
-		if !cfg.NoBreaker {
-			b.breaker = storekit.NewBreaker(cfg.Timeout)
+		if cfg.NoBreaker {
+			b.breaker = storekit.NeverOpen()
+		}
+		if client != nil || greet != nil {
+			b.contact = &contact{
+				greet: greet, breaker: b.breaker, clock: clock, timeout: cfg.Timeout, notices: notices,
+				prefix: cfg.Prefix, reload: s.reload,
+			}
+			b.contact.client.Store(client)
 		}
 		return b
 	}
-	s.first = s.newBatcher()
+	s.first = s.newBatcher(single, greet)
 	return s
 }
 
 // of returns the batcher of a batch.
 func (s *servers) of(ctx context.Context, b *batch) *batcher {
-	if s.address == nil {
+	if s.named == nil {
 		return s.first
 	}
-	address, err := s.address(ctx, b.keys[0])
-	if err != nil || address == "" {
+	server, err := s.named(ctx, b.keys[0])
+	if err != nil || server == nil {
 		return s.first
 	}
-	if other, ok := s.others.Load(address); ok {
-		return other.(*batcher)
+	address := server.Options().Addr
+	found, ok := s.others.Load(address)
+	if !ok {
+		s.drop()
+		found, _ = s.others.LoadOrStore(address, s.newBatcher(server, nil))
 	}
-	other, _ := s.others.LoadOrStore(address, s.newBatcher())
-	return other.(*batcher)
+	other := found.(*batcher)
+	if other.contact.client.Load() != server { // the client has left the server, and come back to it
+		other.contact.client.Store(server)
+	}
+	return other
+}
+
+// drop forgets servers that have left the topology, so that they do not pile up as addresses change.
+func (s *servers) drop() {
+	s.others.Range(func(address, other any) bool {
+		if !s.holds(address.(string), other.(*batcher)) {
+			s.others.CompareAndDelete(address, other)
+		}
+		return true
+	})
+}
+
+// holds reports whether the topology names the server, as far as the latest key that was sent to it tells: that is one
+// of its keys unless the server has left or its slot has moved, and in the latter case the next key brings it back.
+func (s *servers) holds(address string, b *batcher) bool {
+	b.mu.Lock()
+	key := b.sample
+	b.mu.Unlock()
+	if key == "" { // nothing was sent to it yet
+		return true
+	}
+	server, err := s.named(context.Background(), key)
+	return err == nil && server != nil && server.Options().Addr == address
+}
+
+// each passes the servers on that the topology names.
+func (s *servers) each(f func(address string, b *batcher)) {
+	if s.named == nil {
+		f(s.address, s.first)
+		return
+	}
+	s.drop()
+	known := false
+	s.others.Range(func(address, other any) bool {
+		known = true
+		f(address.(string), other.(*batcher))
+		return true
+	})
+	if !known { // the topology is not known yet
+		f(s.address, s.first)
+	}
 }
 
 func (s *servers) healthy() bool {
-	open := s.first.breaker.Open()
-	s.others.Range(func(_, other any) bool {
-		open = open || other.(*batcher).breaker.Open()
-		return !open
-	})
-	return !open
+	healthy := true
+	s.each(func(_ string, b *batcher) { healthy = healthy && !b.breaker.Open() })
+	return healthy
 }
 
 // refusesSeveralKeys reports whether the error says that keys of two clients cannot be in one call, as services answer
@@ -97,25 +159,15 @@ func (s *servers) refusesSeveralKeys(err error) bool {
 
 // masterOf finds the master of a key in what the client knows of the cluster. Before it knows anything the client
 // would ask the cluster, so until the first answer no master is named.
-func masterOf(c *redis.ClusterClient, answered *atomic.Bool) func(context.Context, string) (string, error) {
-	return func(ctx context.Context, key string) (string, error) {
+func masterOf(c *redis.ClusterClient, answered *atomic.Bool) func(context.Context, string) (*redis.Client, error) {
+	return func(ctx context.Context, key string) (*redis.Client, error) {
 		if !answered.Load() {
-			return "", nil
+			return nil, nil
 		}
-		master, err := c.MasterForKey(ctx, key)
-		if err != nil {
-			return "", err
-		}
-		return master.Options().Addr, nil
+		return c.MasterForKey(ctx, key)
 	}
 }
 
-func shardOf(c *redis.Ring) func(context.Context, string) (string, error) {
-	return func(_ context.Context, key string) (string, error) {
-		shard, err := c.GetShardClientForKey(key)
-		if err != nil {
-			return "", err
-		}
-		return shard.Options().Addr, nil
-	}
+func shardOf(c *redis.Ring) func(context.Context, string) (*redis.Client, error) {
+	return func(_ context.Context, key string) (*redis.Client, error) { return c.GetShardClientForKey(key) }
 }

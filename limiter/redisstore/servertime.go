@@ -15,11 +15,14 @@ type serverTime struct {
 }
 
 // latest returns it in Unix milliseconds.
-func (t *serverTime) latest() int64 { return t.clock.UnixMilli(t.clock.Now()) + t.ahead.Load() }
+func (t *serverTime) latest() int64 { return t.now() + t.ahead.Load() }
+
+// now returns the time of this process in Unix milliseconds.
+func (t *serverTime) now() int64 { return t.clock.UnixMilli(t.clock.Now()) }
 
 // saw takes in what a server answered.
 func (t *serverTime) saw(at int64) {
-	ahead := at - t.clock.UnixMilli(t.clock.Now())
+	ahead := at - t.now()
 	for {
 		was := t.ahead.Load()
 		if ahead <= was || t.ahead.CompareAndSwap(was, ahead) {

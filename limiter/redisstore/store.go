@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
@@ -21,13 +22,17 @@ type Store struct {
 	cache   *storekit.DenyCache
 	batches batches
 	servers *servers
+
+	spentUnderError atomic.Uint64
 }
 
 // Take implements [limiter.Store]. An error wraps a [storekit.UnavailableError] while the server is known to be down,
-// and [context.DeadlineExceeded] if it did not answer within Config.Timeout.
+// and [context.DeadlineExceeded] if it did not answer within Config.Timeout. Its text has the cause, as far as it is
+// known, and no key.
 //
-// A caller that waits for the flight of another leaves when ctx ends. A caller that makes the call keeps to the
-// deadline of ctx, and sees that ctx was cancelled when the server has answered: the units are spent by then.
+// A caller that waits for the flight of another leaves when ctx ends. One that makes the call keeps to the deadline of
+// ctx too. That ctx was cancelled it sees when the server has answered, if the client has ContextTimeoutEnabled: the
+// units are spent by then.
 //
 // On a Cluster different keys lie in different slots. Charges of one key are decided in one step. Those of several are
 // judged first and spent then, key after key; where another caller takes the last unit in between, what was spent is
@@ -86,9 +91,21 @@ func (s *Store) Reset(ctx context.Context, charges []limiter.Charge) error {
 	return errors.Join(faults...)
 }
 
-// Healthy reports whether decisions get to the server, for a readiness page: false while the breaker of one server
-// is open. Always true with Config.NoBreaker.
+// Healthy reports whether decisions get to the server, for a readiness page: false while the breaker is open of one of
+// the servers that the client's topology names. Stats says why. Always true with Config.NoBreaker.
 func (s *Store) Healthy() bool { return s.servers.healthy() }
+
+// countLost counts the units of a batch that may be spent although its caller got an error.
+func (s *Store) countLost(b *batch, charges []limiter.Charge) {
+	if !b.lost {
+		return
+	}
+	for i := range charges {
+		if c := &charges[i]; c.Cost > 0 && c.Mode != limiter.Peek {
+			s.spentUnderError.Add(uint64(c.Cost))
+		}
+	}
+}
 
 // take decides charges in one call, or where that cannot be, key by key. raced is that of takePerKey.
 func (s *Store) take(
@@ -104,6 +121,7 @@ func (s *Store) take(
 		if several && s.servers.refusesSeveralKeys(err) {
 			return s.takePerKey(ctx, charges, start)
 		}
+		s.countLost(b, charges)
 		return false, false, b.locate(err, charges)
 	}
 	taken, err = b.decide(charges)

@@ -23,6 +23,7 @@ func TestCommandsOfManyDecisions(t *testing.T) {
 	for _, key := range []string{"hot", "a", "b"} {
 		take(t, store, charge(key, limit, 1))
 	}
+	store.Settle()
 	if err := client.ConfigResetStat(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,175 @@
+package redisstore
+
+import (
+	"context"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// mostAtOnce bounds how many idle connections are asked at the same time.
+const mostAtOnce = 256
+
+// ping returns nil if the server answers, also if it answers that the account may not do that.
+func ping(ctx context.Context, client interface {
+	Process(context.Context, redis.Cmder) error
+}) error {
+	err := client.Process(ctx, noRetry{redis.NewCmd(ctx, "ping")})
+	if redis.IsPermissionError(err) {
+		return nil
+	}
+	return err
+}
+
+// askIdle sends a command on idle connections of the pool, on more and more of them at once, until one is answered
+// without an error or none is idle. go-redis drops those that do not answer within the store's time-out, and those that
+// deny a write. It reports whether one was answered, and whether one was not.
+func (c *contact) askIdle(ctx context.Context, client *redis.Client, command ...any) (answered, silent bool) {
+	// The same pool; and time-outs that hold whatever the settings of the client are.
+	quick := client.WithTimeout(c.timeout)
+	for n := maxFlights; !answered && ctx.Err() == nil; n = min(2*n, mostAtOnce) {
+		idle := min(n, int(client.PoolStats().IdleConns))
+		if idle == 0 {
+			break
+		}
+		var answers atomic.Int32
+		var asked sync.WaitGroup
+		for range idle {
+			asked.Go(func() {
+				soon, cancel := context.WithTimeout(ctx, c.timeout)
+				defer cancel()
+				err := quick.Process(soon, noRetry{redis.NewCmd(soon, command...)})
+				if err == nil || isReply(err) && !redis.IsReadOnlyError(err) {
+					answers.Add(1)
+				}
+			})
+		}
+		asked.Wait()
+		answered = answers.Load() > 0
+		silent = silent || int(answers.Load()) < idle
+	}
+	return answered, silent
+}
+
+// fill makes connections for the pool: as many as flights may need at once. It reports whether there is one.
+func (c *contact) fill(ctx context.Context, client *redis.Client) bool {
+	var made atomic.Int32
+	var all sync.WaitGroup
+	for range maxFlights {
+		all.Go(func() {
+			if ping(ctx, client) == nil {
+				made.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	return made.Load() > 0
+}
+
+// measure warns if the round trip on a connection that is there comes near the time-out.
+func (c *contact) measure(ctx context.Context, client *redis.Client) {
+	fastest := time.Duration(-1)
+	for range 2 {
+		began := c.clock.Now()
+		if ping(ctx, client) != nil {
+			return
+		}
+		if took := c.clock.Now() - began; fastest < 0 || took < fastest {
+			fastest = took
+		}
+	}
+	c.notices.roundTrip(fastest, c.timeout)
+}
+
+// inspect asks what is worth a warning at first contact. An account that may not ask is not warned.
+func (c *contact) inspect(ctx context.Context, client *redis.Client) {
+	info, err := client.InfoMap(ctx, "memory").Result()
+	if err == nil {
+		c.notices.eviction(info["Memory"]["maxmemory_policy"])
+	}
+}
+
+// freshClient dials, and returns a client with the same settings and that connection, for one look, and what closes it.
+func freshClient(ctx context.Context, o *redis.Options) (client *redis.Client, end func(), err error) {
+	soon, cancel := context.WithTimeout(ctx, max(o.DialTimeout, time.Second))
+	defer cancel()
+	conn, err := o.Dialer(soon, o.Network, o.Addr) // go-redis would try it five times, and log each
+	if err != nil {
+		return nil, nil, err
+	}
+	own := *o
+	var used atomic.Bool
+	own.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if !used.Swap(true) {
+			return conn, nil
+		}
+		return o.Dialer(ctx, network, addr)
+	}
+	own.PoolSize, own.MinIdleConns, own.MaxIdleConns, own.MaxActiveConns = 2, 0, 0, 0
+	own.MaxRetries, own.DialerRetries = -1, 1
+	own.ContextTimeoutEnabled = true
+	own.Limiter, own.PushNotificationProcessor = nil, nil
+	own.MaintNotificationsConfig = &maintnotifications.Config{
+		Mode: maintnotifications.ModeDisabled, EndpointType: maintnotifications.EndpointTypeNone,
+	}
+	client = redis.NewClient(&own)
+	return client, func() {
+		client.Close()
+		if !used.Swap(true) {
+			conn.Close()
+		}
+	}, nil
+}
+
+// greetMasters returns a function that greets all masters of a Cluster, and learns the topology on the way. Where no
+// address of the client's leads anywhere it says why, which the client itself would take long to find out.
+func greetMasters(c *redis.ClusterClient, answered *atomic.Bool) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if !answered.Load() {
+			if err := reachable(ctx, c.Options()); err != nil {
+				return err
+			}
+		}
+		return c.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
+			err := ping(ctx, master)
+			if err == nil {
+				answered.Store(true)
+			}
+			return err
+		})
+	}
+}
+
+// reachable returns nil if one of the addresses can be dialled, else the error of the first.
+func reachable(ctx context.Context, o *redis.ClusterOptions) error {
+	dial := o.Dialer
+	if dial == nil {
+		dial = redis.NewDialer(&redis.Options{DialTimeout: o.DialTimeout, TLSConfig: o.TLSConfig})
+	}
+	faults := make([]error, len(o.Addrs))
+	var all sync.WaitGroup
+	for i, addr := range o.Addrs {
+		all.Go(func() {
+			conn, err := dial(ctx, "tcp", addr)
+			if err == nil {
+				err = conn.Close()
+			}
+			faults[i] = err
+		})
+	}
+	all.Wait()
+	var first error
+	for _, err := range faults {
+		if err == nil {
+			return nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}

@@ -1,0 +1,205 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/httplimit/httplimit/limiter/storekit"
+)
+
+const (
+	// grace is for how long calls may fail without telling against the server while it is being connected to. TLS and a
+	// greeting across an ocean take less.
+	grace = time.Second
+
+	// pauseOfDemoted is between two rounds that drop connections to a server that denies writes. It doubles up to the
+	// longest, for a server that is a replica and stays one.
+	pauseOfDemoted, longestPauseOfDemoted = 100 * time.Millisecond, 10 * time.Second
+)
+
+// contact looks after the connections to one server beside the calls, which have no time for that: a call may take as
+// long as a decision, and dialling, TLS and the client's greeting may take longer. It greets the server at first
+// contact, finds out why calls fail, and gets rid of connections that went silent or lead to a replica.
+//
+// It has no goroutine while all is well. A call starts one, at most one runs for each server, and it ends within the
+// DialTimeout and the ReadTimeout of the client together. A nil *contact does nothing.
+type contact struct {
+	client  atomic.Pointer[redis.Client]    // of the server; nil: of all that the next field greets
+	greet   func(ctx context.Context) error // greets every server that a client knows; nil where client is set
+	breaker *storekit.Breaker
+	clock   *storekit.Clock
+	timeout time.Duration
+	notices *notices
+	prefix  string
+	reload  func(context.Context) // has the client learn the topology anew; nil: it cannot
+
+	met     atomic.Bool  // there was a first contact
+	looking atomic.Bool  // the goroutine runs
+	since   atomic.Int64 // since when the server is being connected to, on the clock; 0: it is not
+
+	pause atomic.Int64 // of demoted, at present
+	next  atomic.Int64 // moment from which demoted acts
+}
+
+// first makes the first contact, once.
+func (c *contact) first() {
+	if c != nil && !c.met.Load() && !c.met.Swap(true) {
+		c.start(c.introduce)
+	}
+}
+
+// doubt finds out why a call has failed that got no answer.
+func (c *contact) doubt() {
+	if c != nil {
+		c.start(c.look)
+	}
+}
+
+// demoted drops the idle connections, after a server has denied a write as replicas do. Behind the same address there
+// may be another server by now, which go-redis reaches by dialling; and it drops a connection only where the error is
+// that of a command, not that of a command in a script.
+func (c *contact) demoted() {
+	now := c.nowOrZero()
+	if c == nil || int64(now) < c.next.Load() {
+		return
+	}
+	c.start(func(ctx context.Context) {
+		pause := time.Duration(c.pause.Load())
+		if last := c.next.Load(); last == 0 || now > time.Duration(last)+longestPauseOfDemoted {
+			pause = 0
+		}
+		pause = min(max(2*pause, pauseOfDemoted), longestPauseOfDemoted)
+		c.pause.Store(int64(pause))
+		c.next.Store(int64(c.clock.Now() + pause))
+		if c.reload != nil {
+			c.reload(ctx)
+		}
+		if client := c.client.Load(); client != nil {
+			// Names no counter. It is a write that every full server takes, and every replica denies.
+			c.askIdle(ctx, client, "del", c.prefix+"{replica}")
+		}
+	})
+}
+
+func (c *contact) nowOrZero() time.Duration {
+	if c == nil {
+		return 0
+	}
+	return c.clock.Now()
+}
+
+// connecting reports whether a call that failed now says nothing of the server, as it is being connected to.
+func (c *contact) connecting(now time.Duration) bool {
+	if c == nil {
+		return false
+	}
+	since := c.since.Load()
+	return since != 0 && now-time.Duration(since) < grace
+}
+
+// start runs f in the goroutine of the contact, unless it is busy.
+func (c *contact) start(f func(context.Context)) {
+	if !c.looking.CompareAndSwap(false, true) {
+		return
+	}
+	go func() {
+		defer c.looking.Store(false)
+		defer func() {
+			if p := recover(); p != nil { // a hook or a dialler of the client's
+				c.breaker.Explain(fmt.Errorf("redisstore: the client panicked: %v", p))
+			}
+		}()
+		defer c.since.Store(0)
+		// Nobody's context: what is connected here serves the calls that follow, whatever becomes of the present one.
+		ctx, cancel := context.WithTimeout(context.Background(), c.patience())
+		defer cancel()
+		f(ctx)
+	}()
+}
+
+// patience returns for how long the goroutine may run.
+func (c *contact) patience() time.Duration {
+	const dial, read = 5 * time.Second, 3 * time.Second // the defaults of go-redis
+	client := c.client.Load()
+	if client == nil {
+		return dial + read
+	}
+	d, r := client.Options().DialTimeout, client.Options().ReadTimeout
+	if d <= 0 {
+		d = dial
+	}
+	if r <= 0 {
+		r = read
+	}
+	return d + r
+}
+
+// introduce greets the server, learns what there is to warn of, and sees to connections where callers cannot make them
+// in their own time.
+func (c *contact) introduce(ctx context.Context) {
+	c.since.Store(max(1, int64(c.clock.Now())))
+	client := c.client.Load()
+	if client == nil {
+		if err := c.greet(ctx); err != nil {
+			c.breaker.Explain(unauthenticated(err))
+			return
+		}
+		c.breaker.Hasten(c.clock.Now())
+		return
+	}
+	c.connect(ctx, client, c.inspect)
+}
+
+// look finds out whether a server of which a call got no answer answers others, on a connection from the pool or a new
+// one. Connections that are silent go on the way. If it does, the next call may follow at once.
+func (c *contact) look(ctx context.Context) {
+	if c.reload != nil {
+		c.reload(ctx)
+	}
+	client := c.client.Load()
+	if client == nil {
+		if err := c.greet(ctx); err != nil {
+			c.breaker.Explain(unauthenticated(err))
+		}
+		return
+	}
+	answered, silent := c.askIdle(ctx, client, "ping")
+	if !answered {
+		answered = c.connect(ctx, client, nil)
+	}
+	if answered && silent {
+		c.breaker.Hasten(c.clock.Now())
+	}
+}
+
+// connect tries a new connection, which shows what a call would only see as time that ran out, and passes it to
+// inspect. Where it takes as long as a caller has, it makes connections for the pool as well. It reports whether the
+// server answers.
+func (c *contact) connect(ctx context.Context, client *redis.Client, inspect func(context.Context, *redis.Client)) bool {
+	began := c.clock.Now()
+	fresh, end, err := freshClient(ctx, client.Options())
+	if err == nil {
+		defer end()
+		err = ping(ctx, fresh)
+	}
+	if err != nil {
+		c.breaker.Explain(unauthenticated(err))
+		return false
+	}
+	took := c.clock.Now() - began
+	c.measure(ctx, fresh)
+	if inspect != nil {
+		inspect(ctx, fresh)
+	}
+	if took > c.timeout/4 {
+		c.since.Store(max(1, int64(c.clock.Now())))
+		if c.fill(ctx, client) {
+			c.breaker.Hasten(c.clock.Now())
+		}
+	}
+	return true
+}
