@@ -44,7 +44,7 @@ type Source uint8
 
 const (
 	SourceStore Source = iota // the store
-	SourceCache               // the store's deny cache, without asking its server
+	SourceCache               // the store from memory, without asking its server: its deny cache, or a limit of 0
 	SourceLocal               // this process, by FailLocal
 	SourceNone                // nobody: Result is ResultOpen or ResultClosed
 )

@@ -117,10 +117,20 @@ func (r *rule) check(l limiter.Limit) error {
 	if err := l.Validate(); err != nil {
 		return err
 	}
-	if r.checker != nil {
-		return r.checker.Check(l)
+	if r.checker == nil {
+		return nil
 	}
-	return nil
+	return askChecker(r.checker, l)
+}
+
+// askChecker returns what a store says of l. If it panics, it cannot run l, and no request is lost over that.
+func askChecker(checker limiter.Checker, l limiter.Limit) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the store's Check panicked: %v", p)
+		}
+	}()
+	return checker.Check(l)
 }
 
 func validName(s string) bool {

@@ -286,6 +286,46 @@ func TestLimitOfZeroFromALimitFunc(t *testing.T) {
 	}
 }
 
+// A store of a user's own whose Check panics takes no request with it: the limit is one that the store cannot run.
+func TestCheckThatPanicsIsAnError(t *testing.T) {
+	store, err := memstore.New(memstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	limit := limiter.PerHour(5)
+	rule := httplimit.Rule{Name: "r", Key: httplimit.Everyone(), Limit: limiter.PerMinute(5),
+		LimitFunc: func(*http.Request) (limiter.Limit, error) { return limit, nil }}
+	m := mustNew(t, httplimit.Config{Store: unsure{store}, Rules: []httplimit.Rule{rule},
+		Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	send := socket(t, m)
+	for _, want := range []string{`"r";q=5;w=60`, `"r";q=0;w=60`} {
+		if got := send("", "").Header.Get("RateLimit-Policy"); got != want {
+			t.Errorf("LimitFunc returns %v: got RateLimit-Policy %s, want %s", limit, got, want)
+		}
+		limit = limiter.PerHour(0) // that one can be refused without the store
+	}
+	if got := strings.Count(log.String(), "no such plan"); got != 1 {
+		t.Errorf("log: got %s, want the panic in one line", &log)
+	}
+	rule.Limit = limiter.PerHour(5)
+	var fault *httplimit.ConfigError
+	if _, err := httplimit.New(httplimit.Config{Store: unsure{store}, Rules: []httplimit.Rule{rule}}); !errors.As(err,
+		&fault) || fault.Field != "Rules[0].Limit" {
+		t.Errorf("New: got %v, want a ConfigError of Rules[0].Limit", err)
+	}
+}
+
+// unsure is a store that panics over limits an hour.
+type unsure struct{ limiter.Store }
+
+func (unsure) Check(l limiter.Limit) error {
+	if l.Window == time.Hour {
+		panic("no such plan")
+	}
+	return nil
+}
+
 // withoutLogs is a store that does not run SlidingLog.
 type withoutLogs struct{ limiter.Store }
 

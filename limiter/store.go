@@ -92,7 +92,7 @@ func (c *Charge) SameCounter(other *Charge) bool {
 // return within the Timeout of their Config, whatever their server does. A store of your own has to return in bounded
 // time as well, or is wrapped by [storekit.WithTimeout].
 //
-// A Store should not panic. The middleware takes a panic for an error, a store that could not decide, and so does
+// A Store should not panic. The middleware takes a panic for an error, as if the store could not decide, and so does
 // storekit.WithTimeout; a [Limiter] lets it pass.
 //
 // [storekit.WithTimeout]: https://pkg.go.dev/github.com/httplimit/httplimit/limiter/storekit#WithTimeout
@@ -118,7 +118,8 @@ type Store interface {
 }
 
 // Checker is implemented by stores that cannot run every limit, so that a program finds out when it starts and not
-// with its first request. A store that wraps another one forwards Check to it.
+// with its first request. It asks no server: limits that change from request to request are checked with each. A store
+// that wraps another one forwards Check to it.
 type Checker interface {
 	// Check returns nil if the store can run the limit, else an error that says why not; it wraps
 	// [ErrUnsupported] if the algorithm is the reason.
