@@ -20,6 +20,8 @@ type Outcome struct {
 	fields   fields.Builder
 	settled  bool
 
+	interrupted bool // the client had left when the handler returned an error
+
 	// Memory that is kept for the next request:
 	standing []fields.Standing
 	verdicts []Verdict
@@ -64,7 +66,7 @@ func (o *Outcome) check(m *Middleware, r Request, borrowed bool) {
 	if len(d.rules) == 0 {
 		return
 	}
-	d.take(s.observer)
+	d.take(withoutEnd(r), s.observer)
 	if borrowed && d.status == 0 {
 		d.keepKeys()
 	}
@@ -85,10 +87,6 @@ func (d *decision) keepKeys() {
 
 // Status returns the status of the refusal, see [Denial]; 0 if the request is not refused.
 func (o *Outcome) Status() int { return o.decision.status }
-
-// Abandoned reports whether the client left before a decision: then nothing needs to be answered, and what has to be is
-// the work of [Outcome.ServeHTTP].
-func (o *Outcome) Abandoned() bool { return o.decision.status == statusClientClosed }
 
 // Denied returns the refusal if the request is refused.
 func (o *Outcome) Denied() (Denial, bool) {
@@ -139,7 +137,7 @@ func (o *Outcome) Counts() bool {
 // Outcome to the garbage collector. What is not settled before is not refunded.
 func (o *Outcome) Release() {
 	o.clear()
-	o.settled = false
+	o.settled, o.interrupted = false, false
 	outcomes.Put(o)
 }
 

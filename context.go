@@ -106,7 +106,7 @@ func (e *exposure) spend(ctx context.Context, r *exposedRule, n int64) error {
 		store = e.m.local()
 	}
 	batch := []limiter.Charge{charge}
-	if _, err := store.Take(ctx, batch); err != nil {
+	if _, err := e.m.askStore(ctx, store, batch); err != nil {
 		return fmt.Errorf("httplimit: rule %q: %w", r.rule.Name, err)
 	}
 	e.mu.Lock()

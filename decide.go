@@ -14,7 +14,6 @@ type decision struct {
 	m       *Middleware
 	s       *settings // that decided and will refund, also if another configuration is in force by then; nil: no rules
 	ctx     context.Context
-	request bool // ctx ends when nobody waits for the decision any more
 	rules   []appliedRule
 	charges []limiter.Charge // one for each of rules
 
@@ -39,7 +38,7 @@ type appliedRule struct {
 
 // begin makes d ready for the decision of m on a request by s.
 func (d *decision) begin(ctx context.Context, m *Middleware, s *settings) {
-	d.ctx, d.request = ctx, true
+	d.ctx = ctx
 	if d.s != s || d.m != m {
 		d.m, d.s = m, s
 	}
@@ -67,20 +66,17 @@ func (d *decision) collect(r Request) {
 }
 
 // take asks the store about the charges and, where it cannot decide, applies the rules' policies. It is the one way to
-// a decision: for requests, Allow and Peek. observer is told of it; nil means nobody.
-func (d *decision) take(observer Observer) {
+// a decision: for requests, Allow and Peek. ctx is that of the request without its end. observer is told of the
+// decision; nil means nobody.
+func (d *decision) take(ctx context.Context, observer Observer) {
 	var began time.Time
 	if observer != nil {
 		began = time.Now()
 	}
-	switch taken, err := d.s.store.Take(d.ctx, d.charges); {
-	case d.ctx.Err() != nil && (err != nil || d.request):
-		d.abandon() // also where the decision was faster: nobody waits for the handler
-		return
-	case err == nil:
+	if taken, err := d.m.askStore(ctx, d.s.store, d.charges); err == nil {
 		d.accept(taken)
-	default:
-		d.fallBack(err)
+	} else {
+		d.fallBack(ctx, err)
 	}
 	if observer != nil {
 		d.observe(observer, time.Since(began))
@@ -132,12 +128,6 @@ func (d *decision) reportRefusal(r *appliedRule, c *limiter.Charge) {
 }
 
 var errTooCostly = errors.New("its Cost is above what the limit allows at once")
-
-// abandon ends a decision whose client has left: no rule refuses it, and what is spent stays spent.
-func (d *decision) abandon() {
-	d.dropRules()
-	d.status, d.retryAfter, d.err = statusClientClosed, 0, d.ctx.Err()
-}
 
 func (d *decision) dropRules() {
 	for i := range d.charges {

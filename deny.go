@@ -1,9 +1,7 @@
 package httplimit
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -15,8 +13,7 @@ import (
 // Denial is a refusal: what a custom answer is made from. OnDeny is given one; [Verdict.Denied] makes one in a handler.
 // It owns its Rules and may be kept. Its zero value is no refusal.
 type Denial struct {
-	// Status is 429, or 503 where a rule with FailClosed applies and the store cannot decide, or 499 where the
-	// client left before a decision: then nothing needs to be answered.
+	// Status is 429, or 503 where a rule with FailClosed applies and the store cannot decide; no other.
 	Status int
 	// RetryAfter is how long until the request can pass if nobody else spends anything: the longest wait of
 	// the violated rules, [limiter.Never] if one of them can never allow it, because the request costs more than
@@ -32,9 +29,6 @@ type Denial struct {
 // in the answer of a handler that has called [Middleware.Allow]; what the middleware set before it called Config.OnDeny
 // stays. A Status of 0 is answered as 429.
 func (d Denial) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if d.Status == statusClientClosed {
-		return
-	}
 	d.setMissing(w.Header())
 	body := bodies.Get().(*[]byte)
 	defer bodies.Put(body)
@@ -68,26 +62,16 @@ func (o *Outcome) deny(w http.ResponseWriter, r *http.Request) {
 	defer o.Release()
 	contentType := o.fields.Value(problemType)
 	o.fields.SetIn(w.Header())
-	if onDeny := o.decision.s.onDeny; onDeny != nil && o.decision.status != statusClientClosed {
+	if onDeny := o.decision.s.onDeny; onDeny != nil {
 		onDeny(w, r, o.decision.denial(nil))
 		return
 	}
-	o.serve(w, r, contentType)
+	serveProblem(w, r, o.decision.status, contentType, o.Problem())
 }
 
-// ServeHTTP answers a refused request as [Denial.ServeHTTP] does. A client that has left gets no answer, but one whose
-// request ran into a time-out of our own may still be there, and gets a 503 without a body.
+// ServeHTTP answers a refused request as [Denial.ServeHTTP] does.
 func (o *Outcome) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	o.serve(w, r, o.fields.Value(problemType))
-}
-
-func (o *Outcome) serve(w http.ResponseWriter, r *http.Request, contentType []string) {
-	switch status := o.decision.status; {
-	case status != statusClientClosed:
-		serveProblem(w, r, status, contentType, o.Problem())
-	case errors.Is(o.decision.ctx.Err(), context.DeadlineExceeded):
-		w.WriteHeader(http.StatusServiceUnavailable)
-	}
+	serveProblem(w, r, o.decision.status, o.fields.Value(problemType), o.Problem())
 }
 
 // Problem returns the body of the default answer to a refused request, as [Denial.MarshalJSON] does. It is not to be

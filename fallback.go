@@ -1,6 +1,7 @@
 package httplimit
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"time"
@@ -37,7 +38,7 @@ func (p FailurePolicy) String() string {
 func (r *rule) failsClosed() bool { return r.Failure == FailClosed && !r.Shadow }
 
 // fallBack applies the rules' policies after the store returned err.
-func (d *decision) fallBack(err error) {
+func (d *decision) fallBack(ctx context.Context, err error) {
 	d.err = err
 	var local []int
 	refused := d.refusedByZero()
@@ -56,7 +57,7 @@ func (d *decision) fallBack(err error) {
 		}
 	}
 	if d.status == 0 && len(local) > 0 {
-		d.countLocally(local)
+		d.countLocally(ctx, local)
 	}
 }
 
@@ -80,18 +81,14 @@ func nextTry(err error) time.Duration {
 }
 
 // countLocally decides some of the rules in this process, in one batch.
-func (d *decision) countLocally(which []int) {
+func (d *decision) countLocally(ctx context.Context, which []int) {
 	batch := make([]limiter.Charge, len(which))
 	for j, i := range which {
 		batch[j] = d.charges[i]
 		batch[j].Limit = share(batch[j].Limit, batch[j].Cost, d.s.instances)
 	}
-	taken, err := d.m.local().Take(d.ctx, batch)
-	switch {
-	case err != nil && d.ctx.Err() != nil:
-		d.abandon()
-		return
-	case err != nil:
+	taken, err := d.m.askStore(ctx, d.m.local(), batch)
+	if err != nil {
 		d.m.logger.warnOnce("", "counting in this process failed, requests are answered 503", err)
 		d.status, d.retryAfter, d.err = http.StatusServiceUnavailable, nextTry(err), err
 		return

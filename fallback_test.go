@@ -218,7 +218,10 @@ func TestDirectCallsFollowThePolicy(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := m.Allow(ended, "open", "192.0.2.7"); !errors.Is(err, context.Canceled) {
-		t.Errorf("an ended context: got %v, want context.Canceled", err)
+	if v, err := m.Allow(ended, "open", "192.0.2.7"); err != nil || !v.Allowed {
+		t.Errorf("open, an ended context: got %+v, %v, want allowed: it is the policy that decides", v, err)
+	}
+	if v, err := m.Allow(ended, "closed", "192.0.2.7"); !errors.Is(err, errDown) {
+		t.Errorf("closed, an ended context: got %+v, %v, want the store's error", v, err)
 	}
 }

@@ -4,102 +4,153 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/httplimit/httplimit"
 	"github.com/httplimit/httplimit/limiter"
 )
 
-// hangsUp is a store that cannot decide because the client leaves while it works.
-type hangsUp struct {
+// asked is a store that looks at the context it is asked with, and keeps it.
+type asked struct {
 	*scripted
-	leave context.CancelFunc
+	with context.Context
 }
 
-func (s hangsUp) Take(ctx context.Context, charges []limiter.Charge) (bool, error) {
-	s.leave()
+func (s *asked) Take(ctx context.Context, charges []limiter.Charge) (bool, error) {
+	s.with = ctx
 	return s.scripted.Take(ctx, charges)
 }
 
-func TestNoPolicyDecidesForAClientThatHasLeft(t *testing.T) {
-	for _, policy := range []httplimit.FailurePolicy{httplimit.FailLocal, httplimit.FailOpen, httplimit.FailClosed} {
-		t.Run(policy.String(), func(t *testing.T) {
-			ctx, leave := context.WithCancel(t.Context())
-			m := mustNew(
-				t,
-				httplimit.Config{Store: hangsUp{&scripted{}, leave}, Rules: []httplimit.Rule{failingRule("r", policy, 5)}},
-			)
-			o := m.Check(httplimit.HTTPRequest(get().WithContext(ctx)))
-			if d, _ := o.Denied(); d.Status != 499 || d.RetryAfter != 0 || len(d.Rules) > 0 {
-				t.Errorf("denied with %+v, want 499 and nothing else", d)
+type userKey struct{}
+
+// checkEndless wants the values of a context, and no end.
+func checkEndless(t *testing.T, ctx context.Context) {
+	t.Helper()
+	if ctx == nil {
+		t.Fatal("the store was not asked")
+	}
+	at, limited := ctx.Deadline()
+	if ctx.Err() != nil || ctx.Done() != nil || limited {
+		t.Errorf("Err %v, Done %v, Deadline %v %v, want none of them", ctx.Err(), ctx.Done(), at, limited)
+	}
+	if got := ctx.Value(userKey{}); got != "ann" {
+		t.Errorf("Value: got %v, want ann", got)
+	}
+	below, cancel := context.WithTimeout(ctx, time.Hour)
+	if below.Err() != nil {
+		t.Errorf("a context below it has ended: %v", below.Err())
+	}
+	cancel()
+}
+
+// TestTheStoreIsAskedWithoutTheEnd: how the request's context ends is no matter of the decision.
+func TestTheStoreIsAskedWithoutTheEnd(t *testing.T) {
+	user := context.WithValue(context.Background(), userKey{}, "ann")
+	canceled, cancel := context.WithCancel(user)
+	cancel()
+	late, cancel := context.WithDeadline(user, time.Unix(0, 0))
+	defer cancel()
+	rule := ip(limiter.PerDay(5))
+	for name, ctx := range map[string]context.Context{"canceled": canceled, "too late": late, "endless": user} {
+		for way, ask := range map[string]func(m *httplimit.Middleware, r *http.Request){
+			"Handler": func(m *httplimit.Middleware, r *http.Request) {
+				m.Handler(http.NotFoundHandler()).ServeHTTP(httptest.NewRecorder(), r)
+			},
+			"Check": func(m *httplimit.Middleware, r *http.Request) { m.Check(httplimit.HTTPRequest(r)).Settle(200) },
+			"Check of another framework": func(m *httplimit.Middleware, r *http.Request) {
+				m.Check(foreign{httplimit.HTTPRequest(r)}).Settle(200)
+			},
+			"CheckHTTP": func(m *httplimit.Middleware, r *http.Request) { m.CheckHTTP(r, "", userKey{}, "eve").Settle(200) },
+			"Allow": func(m *httplimit.Middleware, r *http.Request) {
+				if v, err := m.Allow(r.Context(), "ip", "192.0.2.1"); err != nil || !v.Allowed {
+					t.Errorf("Allow: got %+v, %v, want allowed", v, err)
+				}
+			},
+			"Peek": func(m *httplimit.Middleware, r *http.Request) {
+				if v, err := m.Peek(r.Context(), "ip", "192.0.2.1"); err != nil || !v.Allowed {
+					t.Errorf("Peek: got %+v, %v, want allowed", v, err)
+				}
+			},
+		} {
+			t.Run(name+"/"+way, func(t *testing.T) {
+				store := &asked{scripted: &scripted{}}
+				ask(mustNew(t, httplimit.Config{Store: store, Rules: []httplimit.Rule{rule}}), get().WithContext(ctx))
+				checkEndless(t, store.with) // also now that the request is over and its Outcome may be another one's
+			})
+		}
+	}
+}
+
+// TestWhatWasDecidedIsCarriedOut although the request's context has ended.
+func TestWhatWasDecidedIsCarriedOut(t *testing.T) {
+	refuse := func(c *limiter.Charge) { c.Allowed, c.RetryAfter = false, time.Second }
+	tests := map[string]struct {
+		store  *scripted
+		policy httplimit.FailurePolicy
+		want   int
+	}{
+		"admitted":                     {&scripted{}, httplimit.FailLocal, 200},
+		"refused":                      {&scripted{answer: refuse}, httplimit.FailLocal, 429},
+		"store down, counted locally":  {&scripted{err: errDown}, httplimit.FailLocal, 200},
+		"store down, open":             {&scripted{err: errDown}, httplimit.FailOpen, 200},
+		"store down, closed":           {&scripted{err: errDown}, httplimit.FailClosed, 503},
+		"an error of an ended context": {&scripted{err: context.Canceled}, httplimit.FailClosed, 503},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			m := mustNew(t, httplimit.Config{Store: tt.store, Rules: []httplimit.Rule{failingRule("r", tt.policy, 5)}})
+			served, w := false, httptest.NewRecorder()
+			m.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				served = true
+				if r.Context() != ctx {
+					t.Error("the handler got another context than the request's")
+				}
+				w.WriteHeader(http.StatusOK)
+			})).ServeHTTP(w, get().WithContext(ctx))
+			if w.Code != tt.want || served != (tt.want == 200) {
+				t.Errorf("got %d, served %v, want %d", w.Code, served, tt.want)
 			}
-			for name, value := range o.Fields() {
-				t.Errorf("%s: %s, want no field", name, value)
-			}
-			o.Settle(499)
-			if h := m.Health(); len(h) > 0 {
-				t.Errorf("health %+v, want none: it is not the store that failed", h)
+			if tt.want != 200 && w.Body.Len() == 0 {
+				t.Error("the refusal has no body")
 			}
 		})
 	}
 }
 
-// onLine is a log that does something with each line.
-type onLine struct {
-	slog.Handler
-	do func()
-}
-
-func (h onLine) Handle(ctx context.Context, r slog.Record) error {
-	h.do()
-	return h.Handler.Handle(ctx, r)
-}
-
-// TestClientThatLeavesBeforeTheLocalCountIsNotServed has it leave when the line about the store is written, which is
-// between the store's answer and the count in this process.
-func TestClientThatLeavesBeforeTheLocalCountIsNotServed(t *testing.T) {
-	var log bytes.Buffer
-	ctx, leave := context.WithCancel(t.Context())
-	m := mustNew(t, httplimit.Config{
-		Store: &scripted{err: errDown}, Rules: []httplimit.Rule{failingRule("r", httplimit.FailLocal, 5)},
-		Logger: slog.New(onLine{slog.NewTextHandler(&log, nil), leave}),
-	})
-	o := m.Check(httplimit.HTTPRequest(get().WithContext(ctx)))
-	if d, _ := o.Denied(); d.Status != 499 || d.RetryAfter != 0 {
-		t.Errorf("denied with %+v, want 499", d)
-	}
-	o.Settle(499)
-	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "the store cannot decide") {
-		t.Errorf("log: got %q, want one line, about the store", got)
-	}
-}
-
-// leavesDecided is a store that decides, and whose client leaves meanwhile.
-type leavesDecided struct {
-	*scripted
-	leave context.CancelFunc
-}
-
-func (s leavesDecided) Take(ctx context.Context, charges []limiter.Charge) (bool, error) {
-	defer s.leave()
-	return s.scripted.Take(ctx, charges)
-}
-
-// TestNobodyIsToldOfAClientThatHasLeft: a decision that nobody waits for is neither observed nor logged.
-func TestNobodyIsToldOfAClientThatHasLeft(t *testing.T) {
-	ctx, leave := context.WithCancel(t.Context())
+// TestADecisionWithoutAClientIsObserved: what was refused and counted is told, whoever still waits for it.
+func TestADecisionWithoutAClientIsObserved(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
 	rule := failingRule("r", httplimit.FailLocal, 5)
 	rule.Shadow = true
 	var seen recorder
 	var log bytes.Buffer
 	m := mustNew(t, httplimit.Config{
-		Store:    leavesDecided{&scripted{answer: func(c *limiter.Charge) { c.Allowed = false }}, leave},
+		Store:    &scripted{answer: func(c *limiter.Charge) { c.Allowed = false }},
 		Observer: &seen, Rules: []httplimit.Rule{rule}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	})
-	o := m.Check(httplimit.HTTPRequest(get().WithContext(ctx)))
-	if !o.Abandoned() || len(seen.seen) > 0 || log.Len() > 0 {
-		t.Errorf("status %d, observed %q, log %q, want 499 and nothing else", o.Status(), seen.seen, log.String())
+	m.Check(httplimit.HTTPRequest(get().WithContext(ctx))).Settle(0)
+	if len(seen.seen) != 1 || !strings.Contains(log.String(), "a shadow rule would have refused") {
+		t.Errorf("observed %q, log %q, want one decision and a line about it", seen.seen, log.String())
 	}
-	o.Settle(499)
+}
+
+// TestHangingUpIsNoFreeTry: a handler that counts login names spends the unit although its client has left, and gets no
+// error that it might let pass.
+func TestHangingUpIsNoFreeTry(t *testing.T) {
+	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{failingRule("ip", httplimit.FailOpen, 3)}})
+	ctx, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	for try := range 5 {
+		v, err := m.Allow(ctx, "ip", "192.0.2.1")
+		if want := try < 3; err != nil || v.Allowed != want {
+			t.Errorf("try %d: got allowed %v, %v, want %v", try+1, v.Allowed, err, want)
+		}
+	}
 }

@@ -19,6 +19,9 @@ import (
 // A Shadow rule is always Allowed; its RetryAfter says how long it would have refused. [Verdict.Denied] makes the
 // answer of what is not Allowed.
 //
+// Allow does not end with ctx, which gives the store its values only: the store's time-out bounds the wait. So a client
+// cannot keep its failed login from being counted by hanging up.
+//
 // What a rule with a LimitFunc counts under another Algorithm or Window than those of Rule.Limit is another counter,
 // which Allow, Peek and Reset do not see.
 func (m *Middleware) Allow(ctx context.Context, rule string, parts ...string) (Verdict, error) {
@@ -45,8 +48,8 @@ func (m *Middleware) ask(ctx context.Context, name string, parts []string, mode 
 		c.Mode = limiter.Shadow
 	}
 	d := decision{m: m, s: s, ctx: ctx, rules: []appliedRule{{rule: r}}, charges: []limiter.Charge{c}}
-	d.take(observer)
-	if d.status == http.StatusServiceUnavailable || d.status == statusClientClosed {
+	d.take(keepValues(ctx), observer)
+	if d.status == http.StatusServiceUnavailable {
 		return Verdict{}, fmt.Errorf("httplimit: rule %q: %w", name, d.err)
 	}
 	v := d.verdict(0)
@@ -67,7 +70,7 @@ func (m *Middleware) Reset(ctx context.Context, rule string, parts ...string) er
 		return fmt.Errorf("httplimit: rule %q: %w", rule, err)
 	}
 	for _, store := range []limiter.Store{m.local(), s.store} {
-		if err := store.Reset(ctx, []limiter.Charge{c, preflights}); err != nil {
+		if err := m.resetStore(ctx, store, []limiter.Charge{c, preflights}); err != nil {
 			return fmt.Errorf("httplimit: rule %q: %w", rule, err)
 		}
 	}

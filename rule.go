@@ -74,6 +74,7 @@ type rule struct {
 	problem []byte // the body of a refusal by this rule alone
 	mode    limiter.Mode
 	checker limiter.Checker
+	log     *logger
 	windows *windowSet
 	state   *ruleState
 }
@@ -88,7 +89,7 @@ func (r Rule) compile(index int, cfg Config, s *settings, state *ruleState, f *f
 	}
 	c := rule{
 		Rule: r, index: index, scope: cfg.Namespace + "/" + r.Name,
-		windows: &s.windows, state: state,
+		windows: &s.windows, state: state, log: s.logger,
 	}
 	c.checker, _ = s.store.(limiter.Checker)
 	err := c.check(r.Limit)
@@ -117,20 +118,10 @@ func (r *rule) check(l limiter.Limit) error {
 	if err := l.Validate(); err != nil {
 		return err
 	}
-	if r.checker == nil {
-		return nil
+	if r.checker != nil {
+		return r.log.checkLimit(r.checker, l)
 	}
-	return askChecker(r.checker, l)
-}
-
-// askChecker returns what a store says of l. If it panics, it cannot run l, and no request is lost over that.
-func askChecker(checker limiter.Checker, l limiter.Limit) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the store's Check panicked: %v", p)
-		}
-	}()
-	return checker.Check(l)
+	return nil
 }
 
 func validName(s string) bool {

@@ -8,24 +8,28 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-// statusClientClosed is what nginx logs for a client that left before the answer; it is never sent.
+// statusClientClosed is what nginx logs for a client that left before the answer. It stands for an answer that nobody
+// has seen and is never sent.
 const statusClientClosed = 499
 
 // Settle ends the Outcome: once, for refused requests too, when the handler has returned. status is that of the answer:
-// 500 after a panic, 101 for a connection that was taken over, 0 where nothing was written, which is 499 if the client
-// has left by then and 200 if not. Rules with CountStatus give back what status does not make count; 499 always counts,
-// so that nobody gets free tries by hanging up.
+// 101 for a connection that was taken over, 0 where nothing was written, which is 499 if the client has left by then
+// and 200 if not. Rules with CountStatus give back what status does not make count; 499 always counts, so that nobody
+// gets free tries by hanging up. A status that was sent stays what it is, whatever becomes of the body.
+//
+// Where it cannot be known how the request is answered, the Outcome is released or forgotten without Settle: then the
+// request counts.
 //
 // The Outcome is empty then, but a Context and a Denial taken from it live on. A second Settle does nothing.
 func (o *Outcome) Settle(status int) {
 	if o.settled {
 		return
 	}
-	if status == 0 {
+	switch status = final(status); {
+	case status == 0 && o.decision.clientLeft(), o.interrupted && status >= http.StatusInternalServerError:
+		status = statusClientClosed
+	case status == 0:
 		status = http.StatusOK
-		if o.decision.clientLeft() {
-			status = statusClientClosed
-		}
 	}
 	if status != statusClientClosed && o.Counts() {
 		o.refund(status)
@@ -34,20 +38,27 @@ func (o *Outcome) Settle(status int) {
 	o.settled = true
 }
 
-// SettleFailed is Settle for a handler that panicked, ended its goroutine, or returned an error without a status.
-// written is the status that it had sent by then, 0 for none: an error that the client has read stays what it is,
-// nothing sent to a client that has left is 499, and all else is 500.
-func (o *Outcome) SettleFailed(written int) {
-	switch {
-	case written == 0 && o.decision.clientLeft():
-		o.Settle(statusClientClosed)
-	case written < http.StatusBadRequest:
-		o.Settle(http.StatusInternalServerError)
-	default:
-		// Else a client could undo its failed login by hanging up, which makes a reverse proxy panic.
-		o.Settle(written)
+// SettleFailed is Settle for a handler that panicked or ended its goroutine. sent is the status that was sent by then
+// and stays; 0 for none, which is 499 if the client has left and 500 if not.
+func (o *Outcome) SettleFailed(sent int) {
+	if sent = final(sent); sent == 0 && !o.decision.clientLeft() {
+		sent = http.StatusInternalServerError
 	}
+	o.Settle(sent)
 }
+
+// final returns status, or 0 if it announces that the answer is still to come, as 1xx does but for 101.
+func final(status int) int {
+	if status < http.StatusOK && status != http.StatusSwitchingProtocols {
+		return 0
+	}
+	return status
+}
+
+// HandlerFailed is for frameworks that answer the errors of handlers: an adapter calls it where a handler has returned an
+// error and sent nothing, leaves the error to the framework, and settles with the status that it becomes. If the client
+// has left by then, a status of 500 and above is 499: it is the end of their context that most handlers fail of.
+func (o *Outcome) HandlerFailed() { o.interrupted = o.decision.clientLeft() }
 
 // clientLeft reports whether the request's context has ended.
 func (d *decision) clientLeft() bool { return d.ctx != nil && d.ctx.Err() != nil }
@@ -88,7 +99,7 @@ func (d *decision) refundTo(store limiter.Store, charges []limiter.Charge) {
 	for i := range charges {
 		charges[i].Cost, charges[i].Mode = -charges[i].Cost, limiter.Enforce
 	}
-	if _, err := store.Take(context.WithoutCancel(d.ctx), charges); err != nil {
+	if _, err := d.m.askStore(context.WithoutCancel(d.ctx), store, charges); err != nil {
 		d.m.logger.warnOnce("", "units that CountStatus refunds could not be given back", err)
 	}
 }

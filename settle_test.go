@@ -14,13 +14,14 @@ func TestSettleFailed(t *testing.T) {
 		leaves  bool
 		want    int // that CountStatus is asked about; 0: it is not, and the request counts
 	}{
-		"nothing written":                {0, false, 500},
-		"a success":                      {200, false, 500},
-		"a redirect":                     {399, false, 500},
+		"nothing sent":                   {0, false, 500},
+		"an announcement":                {103, false, 500},
+		"a success":                      {200, false, 200},
+		"a redirect":                     {399, false, 399},
 		"an error that was read":         {400, false, 400},
 		"another one":                    {502, false, 502},
 		"a client that left before":      {0, true, 0},
-		"one that left during a success": {200, true, 500},
+		"one that left during a success": {200, true, 200},
 		"one that left after an error":   {401, true, 401},
 	}
 	for name, tt := range tests {

@@ -64,8 +64,13 @@ func TestCountStatus(t *testing.T) {
 			false,
 			1,
 		},
-		"a panic after 200 is 500": {
+		"a panic after 200 is 200": {
 			func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200); panic("late") },
+			false,
+			0,
+		},
+		"a panic after 103 is 500": {
+			func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(103); panic("late") },
 			false,
 			1,
 		},

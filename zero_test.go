@@ -305,8 +305,8 @@ func TestCheckThatPanicsIsAnError(t *testing.T) {
 		}
 		limit = limiter.PerHour(0) // that one can be refused without the store
 	}
-	if got := strings.Count(log.String(), "no such plan"); got != 1 {
-		t.Errorf("log: got %s, want the panic in one line", &log)
+	if got := strings.Count(log.String(), "LimitFunc failed"); got != 1 {
+		t.Errorf("log: got %s, want the fault in one line", &log)
 	}
 	rule.Limit = limiter.PerHour(5)
 	var fault *httplimit.ConfigError

@@ -9,10 +9,6 @@ import (
 
 func deny(c echo.Context, o *httplimit.Outcome, onDeny func(echo.Context, httplimit.Denial) error) error {
 	defer o.Release()
-	if o.Abandoned() {
-		o.ServeHTTP(c.Response(), c.Request())
-		return nil
-	}
 	d, _ := o.Denied()
 	if onDeny != nil {
 		return onDeny(c, d)

@@ -5,7 +5,6 @@
 package echolimit
 
 import (
-	"errors"
 	"net/http"
 
 	"github.com/httplimit/httplimit"
@@ -17,7 +16,7 @@ type Config struct {
 	// OnDeny answers refused requests, for example with c.JSON, or returns an error for the HTTPErrorHandler. Nil
 	// means an [*echo.HTTPError] whose Message is d: Echo's own HTTPErrorHandler makes the problem document
 	// of it that httplimit answers with everywhere, and one of the app's may make anything else. The fields of the
-	// refusal are set before OnDeny is called. It is not called for a client that has left.
+	// refusal are set before OnDeny is called.
 	OnDeny func(c echo.Context, d httplimit.Denial) error
 }
 
@@ -27,9 +26,11 @@ type Config struct {
 //
 // httplimit.Route is c.Path(): the pattern without its method. It is "" below Pre, where Echo has not routed yet.
 //
-// A rule with CountStatus is settled when the next handler returns, before the HTTPErrorHandler has run: with the
-// status of the answer if it is written, else with that of the error, which is 500 if it is no [*echo.HTTPError], and
-// 500 after a panic. A connection that is taken over after a request with an Upgrade field settles at once, as 101.
+// A rule with CountStatus is settled with the status of the answer, when the next handler returns. Where that returns an
+// error and has written nothing, it is settled when the error is answered, by the HTTPErrorHandler or by middleware
+// around this one, with the status that it becomes; an error that nobody answers counts. A panic is 500 unless a status
+// was sent before, which stays. A connection that is taken over after a request with an Upgrade field settles at once,
+// as 101.
 func New(m *httplimit.Middleware, config ...Config) echo.MiddlewareFunc {
 	var onDeny func(echo.Context, httplimit.Denial) error
 	for _, cfg := range config {
@@ -64,58 +65,3 @@ func From(r *http.Request) (echo.Context, bool) {
 }
 
 type contextKey struct{}
-
-func serveCounted(next echo.HandlerFunc, c echo.Context, o *httplimit.Outcome) (err error) {
-	var up *upgrade
-	if len(c.Request().Header["Upgrade"]) > 0 {
-		up = &upgrade{ResponseWriter: c.Response().Writer, outcome: o}
-		c.Response().Writer = up
-	}
-	returned := false
-	defer func() {
-		if up != nil && up.settled.Swap(true) {
-			return
-		}
-		if returned {
-			settle(c, o, err)
-		} else {
-			o.SettleFailed(written(c))
-		}
-		o.Release()
-	}()
-	err = next(c)
-	returned = true
-	return err
-}
-
-// settle is for handlers that have returned err.
-func settle(c echo.Context, o *httplimit.Outcome, err error) {
-	status := written(c)
-	if status == 0 && err != nil {
-		if status = statusOf(err); status == 0 {
-			o.SettleFailed(0)
-			return
-		}
-	}
-	o.Settle(status)
-}
-
-// written returns the status that was written, 0 for none.
-func written(c echo.Context) int {
-	if c.Response().Committed {
-		return c.Response().Status
-	}
-	return 0
-}
-
-// statusOf returns the status that Echo's own HTTPErrorHandler takes from err, 0 if err has none.
-func statusOf(err error) int {
-	var known *echo.HTTPError
-	if !errors.As(err, &known) {
-		return 0
-	}
-	if inner, ok := known.Internal.(*echo.HTTPError); ok {
-		return inner.Code
-	}
-	return known.Code
-}

@@ -6,19 +6,15 @@
 package fiberlimit
 
 import (
-	"context"
-	"errors"
-
 	"github.com/gofiber/fiber/v2"
 	"github.com/httplimit/httplimit"
-	"github.com/valyala/fasthttp"
 )
 
 // Config is what can be told to [New]. Its zero value works.
 type Config struct {
 	// OnDeny answers refused requests, for example with c.Status(d.Status).JSON(...), or returns an error for the
 	// app's ErrorHandler; nil means the problem document that httplimit answers with everywhere. The fields of
-	// the refusal are set before it is called. It is not called for a request whose context has ended.
+	// the refusal are set before it is called.
 	OnDeny func(c *fiber.Ctx, d httplimit.Denial) error
 }
 
@@ -31,8 +27,10 @@ type Config struct {
 // route whose handler this is, so below Use that of Use. The request's context is c.UserContext(), which does not end
 // by itself when the client leaves.
 //
-// A rule with CountStatus is settled when c.Next returns, before the ErrorHandler has run: with the status of the
-// answer, or with that of the error, which is 500 if it is no [*fiber.Error], and 500 after a panic.
+// A rule with CountStatus is settled with the status of the answer when c.Next returns. Where that returns an error, it
+// is settled with the status that the ErrorHandler, or middleware around this one, has made of it, when fasthttp has
+// sent the answer; where no fasthttp server serves the app, such as below adaptor.FiberApp, an error counts. A panic is
+// 500.
 func New(m *httplimit.Middleware, config ...Config) fiber.Handler {
 	var onDeny func(*fiber.Ctx, httplimit.Denial) error
 	for _, cfg := range config {
@@ -75,54 +73,11 @@ func deny(c *fiber.Ctx, o *httplimit.Outcome, onDeny func(*fiber.Ctx, httplimit.
 		c.Context().SetConnectionClose()
 	}
 	defer o.Release()
-	switch {
-	case o.Abandoned():
-		if errors.Is(c.UserContext().Err(), context.DeadlineExceeded) {
-			c.Status(fiber.StatusServiceUnavailable) // a time-out of our own: the client may still be there
-		}
-		return nil
-	case onDeny != nil:
+	if onDeny != nil {
 		d, _ := o.Denied()
 		return onDeny(c, d)
 	}
 	c.Status(o.Status()).Context().SetContentType("application/problem+json")
 	c.Response().SetBody(o.Problem()) // also for HEAD: fasthttp sends its length only
 	return nil
-}
-
-func serveCounted(c *fiber.Ctx, o *httplimit.Outcome) (err error) {
-	returned := false
-	defer func() {
-		if returned {
-			settle(c, o, err)
-		} else {
-			o.Settle(fiber.StatusInternalServerError)
-		}
-		o.Release()
-	}()
-	err = c.Next()
-	returned = true
-	return err
-}
-
-// settle is for handlers that have returned err.
-func settle(c *fiber.Ctx, o *httplimit.Outcome, err error) {
-	var known *fiber.Error
-	switch {
-	case errors.As(err, &known):
-		o.Settle(known.Code) // the status that Fiber's own ErrorHandler takes
-	case err != nil:
-		o.SettleFailed(0)
-	case c.Context().Hijacked():
-		o.Settle(fiber.StatusSwitchingProtocols)
-	case written(c.Response()):
-		o.Settle(c.Response().StatusCode())
-	default:
-		o.Settle(0)
-	}
-}
-
-// written reports whether a handler has begun an answer. Body would read a stream to its end.
-func written(answer *fasthttp.Response) bool {
-	return answer.StatusCode() != fiber.StatusOK || answer.IsBodyStream() || len(answer.Body()) > 0
 }

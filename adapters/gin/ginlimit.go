@@ -14,8 +14,7 @@ import (
 // Config is what can be told to [New]. Its zero value works.
 type Config struct {
 	// OnDeny answers refused requests, for example with c.JSON; nil means d.ServeHTTP(c.Writer, c.Request). The
-	// fields of the refusal are set and the request is aborted before it is called. It is not called for a
-	// client that has left.
+	// fields of the refusal are set and the request is aborted before it is called.
 	OnDeny func(c *gin.Context, d httplimit.Denial)
 }
 
@@ -25,9 +24,10 @@ type Config struct {
 //
 // httplimit.Route is c.FullPath(): the pattern without its method, "" where no route matched.
 //
-// A rule with CountStatus is settled with the status at c.Next's return, 500 after a panic, and 500 too where handlers
-// left errors with c.Error and wrote nothing. So middleware that turns errors into answers belongs between New and the
-// handler. A connection that is taken over after a request with an Upgrade field settles at once, as 101.
+// A rule with CountStatus is settled with the status at c.Next's return. Where handlers have left errors with c.Error and
+// written nothing, it is settled when middleware around this one writes the answer, with the status that it has then; if
+// none does, the request counts. A panic is 500 unless a status was sent before, which stays. A connection that is taken
+// over after a request with an Upgrade field settles at once, as 101.
 func New(m *httplimit.Middleware, config ...Config) gin.HandlerFunc {
 	var onDeny func(*gin.Context, httplimit.Denial)
 	for _, cfg := range config {
@@ -66,53 +66,10 @@ type contextKey struct{}
 
 func deny(c *gin.Context, o *httplimit.Outcome, onDeny func(*gin.Context, httplimit.Denial)) {
 	defer o.Release()
-	if onDeny == nil || o.Abandoned() {
+	if onDeny == nil {
 		o.ServeHTTP(c.Writer, c.Request)
 		return
 	}
 	d, _ := o.Denied()
 	onDeny(c, d)
-}
-
-func serveCounted(c *gin.Context, o *httplimit.Outcome) {
-	var up *upgrade
-	if len(c.Request.Header["Upgrade"]) > 0 {
-		up = &upgrade{ResponseWriter: c.Writer, outcome: o}
-		c.Writer = up
-	}
-	returned := false
-	defer func() {
-		if up != nil && up.settled.Swap(true) {
-			return
-		}
-		if returned {
-			settle(c, o)
-		} else {
-			o.SettleFailed(written(c))
-		}
-		o.Release()
-	}()
-	c.Next()
-	returned = true
-}
-
-// settle is for handlers that have returned.
-func settle(c *gin.Context, o *httplimit.Outcome) {
-	status := written(c)
-	if set := c.Writer.Status(); set != http.StatusOK {
-		status = set // Gin writes a status that was only set when all handlers have returned
-	}
-	if status == 0 && len(c.Errors) > 0 {
-		o.SettleFailed(0)
-		return
-	}
-	o.Settle(status)
-}
-
-// written returns the status that was written, 0 for none.
-func written(c *gin.Context) int {
-	if c.Writer.Written() {
-		return c.Writer.Status()
-	}
-	return 0
 }

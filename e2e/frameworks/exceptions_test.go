@@ -28,9 +28,6 @@ func exceptions() []exception {
 		[]string{"Fiber"}, "what a function sees", "Cookie%3Da%3D1%2Cb%3D2", "Cookie%3Da%3D1%3B%20b%3D2",
 		"fasthttp makes one line of all cookies",
 	}, {
-		[]string{"Fiber", "toy"}, "client leaves before the decision", "1 -> undecided", "1\nsettled with 401",
-		"nobody reads from the connection while a handler runs, so the request goes on as if the client were there",
-	}, {
 		[]string{"Fiber", "toy"}, "client leaves before the answer", "1\ngone",
 		"1\nsettled with 200\ntake /login 127.0.0.1 -1\ngone",
 		"nobody reads from the connection while a handler runs, and one that writes nothing has answered 200",

@@ -47,7 +47,7 @@ func (a app) gin(ms []*httplimit.Middleware) []gin.HandlerFunc {
 func answerErrors(c *gin.Context) {
 	c.Next()
 	if len(c.Errors) > 0 && !c.Writer.Written() {
-		c.Status(http.StatusInternalServerError)
+		c.String(http.StatusInternalServerError, "sorry")
 	}
 }
 

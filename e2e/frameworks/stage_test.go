@@ -39,7 +39,7 @@ func (s scenario) open(t *testing.T, f framework) *stage {
 		if s.down {
 			return false, errDown
 		}
-		st.wait(ctx, whileDeciding)
+		st.wait(whileDeciding)
 		return take(ctx, charges)
 	}
 	item := s.item
@@ -48,7 +48,9 @@ func (s scenario) open(t *testing.T, f framework) *stage {
 	}
 	a := app{events: s.events, deny: s.deny, streamBodies: s.streamBodies, left: func() { st.through <- struct{}{} }}
 	a.item = func(ctx context.Context, id string) reply {
-		st.wait(ctx, whileHandling)
+		if st.wait(whileHandling) && f.seesLeaving {
+			<-ctx.Done()
+		}
 		return item(ctx, id)
 	}
 	for _, cfg := range s.around {
@@ -67,16 +69,14 @@ func (s scenario) open(t *testing.T, f framework) *stage {
 	return st
 }
 
-// wait holds a request until its client has left and, where that can be seen, is seen to have left.
-func (s *stage) wait(ctx context.Context, here moment) {
+// wait holds a request until its client has left, and reports whether it does here.
+func (s *stage) wait(here moment) (leaves bool) {
 	if s.leaves != here {
-		return
+		return false
 	}
 	close(s.arrived)
 	<-s.gone
-	if s.framework.seesLeaving {
-		<-ctx.Done()
-	}
+	return true
 }
 
 func (s *stage) middleware(t *testing.T, cfg httplimit.Config) *httplimit.Middleware {

@@ -131,7 +131,8 @@ func statuses() []scenario {
 		leaves: whileDeciding,
 		script: `
 			GET /items/401
-			take /login 127.0.0.1 1 -> undecided
+			take /login 127.0.0.1 1
+			settled with 401
 			gone`,
 	}, {
 		name:   "client leaves before the answer",
