@@ -162,24 +162,3 @@ func raw(t *testing.T, network, address, text string) string {
 }
 
 func hello(c *fiber.Ctx) error { return c.SendString("hello") }
-
-// sentAnswers tells of each request when it is over: where handlers return an error, when the answer has been sent and
-// the user values that were added so far are closed.
-func sentAnswers(app *fiber.App) <-chan struct{} {
-	sent := make(chan struct{}, 1)
-	app.Use(func(c *fiber.Ctx) (err error) {
-		defer func() {
-			if err == nil {
-				sent <- struct{}{}
-				return
-			}
-			c.Context().SetUserValue("sent", closer(func() { sent <- struct{}{} }))
-		}()
-		return c.Next()
-	})
-	return sent
-}
-
-type closer func()
-
-func (c closer) Close() error { c(); return nil }

@@ -17,15 +17,11 @@ func serveFiber(t *testing.T, at net.Listener, a app) {
 	service := fiber.New(fiber.Config{DisableStartupMessage: true, ProxyHeader: "X-Forwarded-For",
 		StreamRequestBody: a.streamBodies})
 	service.Use(func(c *fiber.Ctx) (err error) {
+		defer a.left()
 		defer func() {
 			if recover() != nil {
 				err = fiber.ErrInternalServerError
 			}
-			if err == nil {
-				a.left()
-				return
-			}
-			c.Context().SetUserValue("left", closer(a.left)) // what is done when an error is answered is done before
 		}()
 		return c.Next()
 	})
@@ -44,10 +40,6 @@ func serveFiber(t *testing.T, at net.Listener, a app) {
 	// Its connections end with their clients. Shutdown would look for that only every 100 ms.
 	t.Cleanup(func() { at.Close(); <-served })
 }
-
-type closer func()
-
-func (c closer) Close() error { c(); return nil }
 
 func (a app) fiber(ms []*httplimit.Middleware) []fiber.Handler {
 	var cfg fiberlimit.Config
