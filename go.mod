@@ -2,7 +2,4 @@ module github.com/httplimit/httplimit
 
 go 1.25.0
 
-require (
-	github.com/dunglas/httpsfv v1.1.2
-	github.com/felixge/httpsnoop v1.1.0
-)
+require github.com/dunglas/httpsfv v1.1.2

@@ -10,7 +10,6 @@ require (
 )
 
 require (
-	github.com/felixge/httpsnoop v1.1.0 // indirect
 	github.com/labstack/gommon v0.5.0 // indirect
 	github.com/mattn/go-colorable v0.1.15 // indirect
 	github.com/mattn/go-isatty v0.0.22 // indirect

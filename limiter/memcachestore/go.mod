@@ -8,5 +8,3 @@ require (
 	github.com/bradfitz/gomemcache v0.0.0-20230905024940-24af94b03874
 	github.com/httplimit/httplimit v0.0.0
 )
-
-require github.com/felixge/httpsnoop v1.1.0 // indirect
