@@ -1,6 +1,7 @@
 package frameworks_test
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"testing"
@@ -14,9 +15,19 @@ import (
 func serveEcho(t *testing.T, at net.Listener, a app) {
 	e := echo.New()
 	e.IPExtractor = echo.ExtractIPFromXFFHeader()
+	if a.errorStatus != 0 {
+		e.HTTPErrorHandler = func(err error, c echo.Context) {
+			if errors.Is(err, errHandler) && !c.Response().Committed {
+				_ = c.String(a.errorStatus, "sorry")
+				return
+			}
+			e.DefaultHTTPErrorHandler(err, c)
+		}
+	}
 	e.Use(func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) (err error) {
 			defer a.left()
+			c.SetRequest(c.Request().WithContext(a.enter(c.Request().Context())))
 			defer func() {
 				if cause := recover(); cause != nil {
 					err = fmt.Errorf("recovered: %v", cause)
@@ -32,7 +43,8 @@ func serveEcho(t *testing.T, at net.Listener, a app) {
 	e.Any("/open", func(c echo.Context) error { open(c.Response(), c.Request()); return nil })
 	e.Any("/events", func(c echo.Context) error { a.sendEvents(c.Response(), c.Request()); return nil })
 	e.Any("/ws", func(c echo.Context) error { sendBack(c.Response(), c.Request()); return nil })
-	serveHandler(t, at, e)
+	e.Any("/download", echo.WrapHandler(a.large()))
+	a.serveHandler(t, at, e)
 }
 
 func (a app) echo(ms []*httplimit.Middleware) []echo.MiddlewareFunc {

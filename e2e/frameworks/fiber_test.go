@@ -3,6 +3,7 @@ package frameworks_test
 import (
 	"bufio"
 	"errors"
+	"io"
 	"net"
 	"testing"
 
@@ -14,9 +15,13 @@ import (
 
 // serveFiber has Fiber itself take the client from whatever stands in X-Forwarded-For.
 func serveFiber(t *testing.T, at net.Listener, a app) {
-	service := fiber.New(fiber.Config{DisableStartupMessage: true, ProxyHeader: "X-Forwarded-For",
-		StreamRequestBody: a.streamBodies})
+	cfg := fiber.Config{DisableStartupMessage: true, ProxyHeader: "X-Forwarded-For", StreamRequestBody: a.streamBodies}
+	if a.errorStatus != 0 {
+		cfg.ErrorHandler = func(c *fiber.Ctx, _ error) error { return c.Status(a.errorStatus).SendString("sorry") }
+	}
+	service := fiber.New(cfg)
 	service.Use(func(c *fiber.Ctx) (err error) {
+		c.SetUserContext(a.enter(a.base()))
 		defer a.left()
 		defer func() {
 			if recover() != nil {
@@ -34,6 +39,9 @@ func serveFiber(t *testing.T, at net.Listener, a app) {
 	service.All("/open", func(c *fiber.Ctx) error { return c.SendString("open") })
 	service.All("/events", a.sendFiberEvents)
 	service.All("/ws", sendBackFiber)
+	service.All("/download", func(c *fiber.Ctx) error {
+		return c.SendStream(io.LimitReader(zeros{}, largeBody), largeBody)
+	})
 
 	served := make(chan struct{})
 	go func() { defer close(served); _ = service.Listener(at) }()

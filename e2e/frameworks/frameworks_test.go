@@ -4,6 +4,7 @@
 package frameworks_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -23,16 +24,18 @@ type framework struct {
 	seesLeaving bool
 	// streams: there are /events and /ws.
 	streams bool
+	// http2: net/http's server serves the app.
+	http2 bool
 	// streamsLate: a stream is written beside the handler, which returns.
 	streamsLate bool
 }
 
 func frameworks() []framework {
 	return []framework{
-		{name: "net/http", serve: serveNetHTTP, seesLeaving: true, streams: true},
-		{name: "chi", serve: serveChi, seesLeaving: true, streams: true},
-		{name: "Gin", serve: serveGin, seesLeaving: true, streams: true},
-		{name: "Echo", serve: serveEcho, seesLeaving: true, streams: true},
+		{name: "net/http", serve: serveNetHTTP, http2: true, seesLeaving: true, streams: true},
+		{name: "chi", serve: serveChi, http2: true, seesLeaving: true, streams: true},
+		{name: "Gin", serve: serveGin, http2: true, seesLeaving: true, streams: true},
+		{name: "Echo", serve: serveEcho, http2: true, seesLeaving: true, streams: true},
 		{name: "Fiber", serve: serveFiber, streams: true, streamsLate: true},
 		{name: "toy", serve: serveToy},
 	}
@@ -44,16 +47,47 @@ func frameworks() []framework {
 //	/open        "open"
 //	/events      the strings that events sends, each flushed at once
 //	/ws          a WebSocket that sends back what it gets
+//	/download    what is large
 //
 // Around all of it lie, from the outside in: left, a layer that makes a panic a 500, and the Middlewares.
 type app struct {
 	around, onRoute []*httplimit.Middleware
 	item            handler
 	events          func(ctx context.Context, send func(string))
-	deny            bool   // refusals are answered by the framework's own OnDeny, with denied
-	streamBodies    bool   // handlers run before the body is read, where that is a matter of configuration
-	left            func() // called when a request has gone through
+	deny            bool         // refusals are answered by the framework's own OnDeny, with denied
+	errorStatus     int          // what the app's error handler answers to an error without a status; 0: 500
+	streamBodies    bool         // handlers run before the body is read, where that is a matter of configuration
+	left            func()       // called when a request has gone through
+	shutDown        bool         // the context from which those of requests are made has ended
+	canceled        bool         // a layer outside has ended the request's context
+	download        http.Handler // of /download, which is large, below around
 }
+
+// ended returns ctx with an end that it has come to.
+func ended(ctx context.Context) context.Context {
+	ctx, end := context.WithCancel(ctx)
+	end()
+	return ctx
+}
+
+// base returns the context from which the server makes those of requests.
+func (a app) base() context.Context {
+	if a.shutDown {
+		return ended(context.Background())
+	}
+	return context.Background()
+}
+
+// enter returns what the layer outside all others makes of a request's context.
+func (a app) enter(ctx context.Context) context.Context {
+	if a.canceled {
+		return ended(ctx)
+	}
+	return ctx
+}
+
+// errors is the status of an error that has none of its own.
+func (a app) errors() int { return cmp.Or(a.errorStatus, http.StatusInternalServerError) }
 
 // handler answers /items/{id}.
 type handler func(ctx context.Context, id string) reply

@@ -16,8 +16,12 @@ func serveGin(t *testing.T, at net.Listener, a app) {
 	gin.SetMode(gin.TestMode)
 	engine := gin.New()
 	engine.Use(
-		func(c *gin.Context) { defer a.left(); c.Next() },
-		answerErrors,
+		func(c *gin.Context) {
+			defer a.left()
+			c.Request = c.Request.WithContext(a.enter(c.Request.Context()))
+			c.Next()
+		},
+		a.answerErrors,
 		gin.CustomRecoveryWithWriter(io.Discard,
 			func(c *gin.Context, _ any) { c.AbortWithStatus(http.StatusInternalServerError) }),
 	)
@@ -28,7 +32,8 @@ func serveGin(t *testing.T, at net.Listener, a app) {
 	engine.Any("/open", gin.WrapF(open))
 	engine.Any("/events", func(c *gin.Context) { a.sendEvents(c.Writer, c.Request) })
 	engine.Any("/ws", func(c *gin.Context) { sendBack(c.Writer, c.Request) })
-	serveHandler(t, at, engine)
+	engine.Any("/download", gin.WrapH(a.large()))
+	a.serveHandler(t, at, engine)
 }
 
 func (a app) gin(ms []*httplimit.Middleware) []gin.HandlerFunc {
@@ -44,10 +49,10 @@ func (a app) gin(ms []*httplimit.Middleware) []gin.HandlerFunc {
 }
 
 // answerErrors is what apps have that answer c.Error in one place.
-func answerErrors(c *gin.Context) {
+func (a app) answerErrors(c *gin.Context) {
 	c.Next()
 	if len(c.Errors) > 0 && !c.Writer.Written() {
-		c.String(http.StatusInternalServerError, "sorry")
+		c.String(a.errors(), "sorry")
 	}
 }
 

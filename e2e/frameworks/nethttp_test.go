@@ -15,7 +15,7 @@ import (
 func serveNetHTTP(t *testing.T, at net.Listener, a app) {
 	mux := http.NewServeMux()
 	item := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		write(w, a.item(r.Context(), r.PathValue("id")))
+		a.write(w, a.item(r.Context(), r.PathValue("id")))
 	}))
 	for i := len(a.onRoute) - 1; i >= 0; i-- {
 		item = a.onRoute[i].Handler(item)
@@ -24,12 +24,13 @@ func serveNetHTTP(t *testing.T, at net.Listener, a app) {
 	mux.HandleFunc("/open", open)
 	mux.HandleFunc("/events", a.sendEvents)
 	mux.HandleFunc("/ws", sendBack)
+	mux.Handle("/download", a.large())
 
 	handler := http.Handler(mux)
 	for i := len(a.around) - 1; i >= 0; i-- {
 		handler = a.around[i].Handler(handler)
 	}
-	serveHandler(t, at, a.leaving(recovering(handler)))
+	a.serveHandler(t, at, a.leaving(recovering(handler)))
 }
 
 // serveChi needs no adapter: what chi takes as middleware is what Handler is.
@@ -44,17 +45,27 @@ func serveChi(t *testing.T, at net.Listener, a app) {
 			group.Use(m.Handler)
 		}
 		group.HandleFunc("/items/{id}", func(w http.ResponseWriter, r *http.Request) {
-			write(w, a.item(r.Context(), chi.URLParam(r, "id")))
+			a.write(w, a.item(r.Context(), chi.URLParam(r, "id")))
 		})
 	})
 	router.HandleFunc("/open", open)
 	router.HandleFunc("/events", a.sendEvents)
 	router.HandleFunc("/ws", sendBack)
-	serveHandler(t, at, router)
+	router.Handle("/download", a.large())
+	a.serveHandler(t, at, router)
 }
 
+var discarded = log.New(io.Discard, "", 0)
+
 func serveHandler(t *testing.T, at net.Listener, handler http.Handler) {
-	server := &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0)}
+	app{}.serveHandler(t, at, handler)
+}
+
+func (a app) serveHandler(t *testing.T, at net.Listener, handler http.Handler) {
+	server := &http.Server{Handler: handler, ErrorLog: discarded,
+		BaseContext: func(net.Listener) context.Context { return a.base() }, Protocols: new(http.Protocols)}
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetUnencryptedHTTP2(true)
 	go server.Serve(at)
 	t.Cleanup(func() { server.Close() })
 }
@@ -62,7 +73,7 @@ func serveHandler(t *testing.T, at net.Listener, handler http.Handler) {
 func (a app) leaving(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer a.left()
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(w, r.WithContext(a.enter(r.Context())))
 	})
 }
 
@@ -77,10 +88,18 @@ func recovering(next http.Handler) http.Handler {
 	})
 }
 
-func write(w http.ResponseWriter, y reply) {
+// large is the handler of /download.
+func (a app) large() http.Handler {
+	if a.download == nil {
+		return http.NotFoundHandler()
+	}
+	return a.download
+}
+
+func (a app) write(w http.ResponseWriter, y reply) {
 	switch {
 	case y.err != nil && y.status == 0:
-		http.Error(w, "sorry", http.StatusInternalServerError)
+		http.Error(w, "sorry", a.errors())
 	case y.err != nil:
 		http.Error(w, "sorry", y.status)
 	case y.status != 0:

@@ -46,7 +46,8 @@ func (s scenario) open(t *testing.T, f framework) *stage {
 	if item == nil {
 		item = byID
 	}
-	a := app{events: s.events, deny: s.deny, streamBodies: s.streamBodies, left: func() { st.through <- struct{}{} }}
+	a := app{events: s.events, deny: s.deny, errorStatus: s.errorStatus, streamBodies: s.streamBodies,
+		shutDown: s.shutDown, canceled: s.canceled, download: s.download, left: func() { st.through <- struct{}{} }}
 	a.item = func(ctx context.Context, id string) reply {
 		if st.wait(whileHandling) && f.seesLeaving {
 			<-ctx.Done()
@@ -93,7 +94,7 @@ func (s *stage) middleware(t *testing.T, cfg httplimit.Config) *httplimit.Middle
 	}
 	if s.deny {
 		cfg.OnDeny = func(w http.ResponseWriter, _ *http.Request, d httplimit.Denial) {
-			write(w, reply{status: d.Status, body: denied(d)})
+			app{}.write(w, reply{status: d.Status, body: denied(d)})
 		}
 	}
 	m, err := httplimit.New(cfg)

@@ -2,6 +2,7 @@ package frameworks_test
 
 import (
 	"context"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,12 +17,16 @@ type scenario struct {
 	around, onRoute []httplimit.Config // their Store and Logger are filled in
 	item            handler            // nil: byID
 	events          func(ctx context.Context, send func(string))
-	deny            bool   // see app
-	streamBodies    bool   // see app
-	network         string // see listen; "": tcp4
-	leaves          moment // at which the client leaves; only for one request
-	down            bool   // the store cannot decide
-	masked          bool   // times are those of the real clock, and left out
+	deny            bool         // see app
+	errorStatus     int          // see app
+	shutDown        bool         // the context from which those of requests are made has ended
+	canceled        bool         // a layer outside has ended the request's context
+	streamBodies    bool         // see app
+	download        http.Handler // see app
+	network         string       // see listen; "": tcp4
+	leaves          moment       // at which the client leaves; only for one request
+	down            bool         // the store cannot decide
+	masked          bool         // times are those of the real clock, and left out
 
 	// script holds the requests and, below each, what it leads to: what the store is asked, with which statuses
 	// CountStatus is called, the answer and its fields.
@@ -43,7 +48,7 @@ const (
 )
 
 func TestSameAnswersEverywhere(t *testing.T) {
-	all := slices.Concat(decisions(), answers(), applying(), identities(), statuses(), outages(), zeroes())
+	all := slices.Concat(decisions(), answers(), applying(), identities(), statuses(), endings(), outages(), zeroes())
 	for _, s := range all {
 		t.Run(s.name, func(t *testing.T) {
 			for _, f := range frameworks() {

@@ -95,8 +95,14 @@ func (r *toyRequest) HTTP() *http.Request {
 
 func serveToy(t *testing.T, at net.Listener, a app) {
 	router := &toyRouter{around: append([]toyLayer{a.leavingToy}, a.toy(a.around)...), routes: map[string]toyHandler{
-		"/items/*": layered(a.toy(a.onRoute), func(x *exchange) error { return x.write(a.item(x.ctx, x.rest)) }),
-		"/open":    func(x *exchange) error { return x.write(reply{status: 200, body: "open"}) },
+		"/items/*": layered(a.toy(a.onRoute), func(x *exchange) error {
+			y := a.item(x.ctx, x.rest)
+			if y.err != nil && y.status == 0 {
+				y.status = a.errors()
+			}
+			return x.write(y)
+		}),
+		"/open": func(x *exchange) error { return x.write(reply{status: 200, body: "open"}) },
 	}}
 	served := make(chan struct{})
 	go func() { defer close(served); router.serve(at) }()
@@ -104,6 +110,7 @@ func serveToy(t *testing.T, at net.Listener, a app) {
 }
 
 func (a app) leavingToy(x *exchange, next toyHandler) (err error) {
+	x.ctx = a.enter(a.base())
 	defer a.left()
 	defer func() {
 		if recover() != nil {
