@@ -1,0 +1,100 @@
+package echolimit_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/httplimit/httplimit"
+	echolimit "github.com/httplimit/httplimit/adapters/echo"
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+)
+
+var errPassword = errors.New("wrong password")
+
+// statuses is a rule that notes what it is settled with.
+func statuses(into *[]int) httplimit.Rule {
+	return httplimit.Rule{Name: "r", CountStatus: func(s int) bool { *into = append(*into, s); return true }}
+}
+
+// TestErrorsSettleAsWhatTheyBecome, whoever answers them, and are answered once.
+func TestErrorsSettleAsWhatTheyBecome(t *testing.T) {
+	mapping := func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			if err := next(c); errors.Is(err, errPassword) {
+				return echo.ErrUnauthorized
+			}
+			return nil
+		}
+	}
+	logging := middleware.LoggerWithConfig(middleware.LoggerConfig{Output: io.Discard})
+	answering := func(status int) echo.HTTPErrorHandler {
+		return func(_ error, c echo.Context) {
+			if !c.Response().Committed {
+				_ = c.NoContent(status)
+			}
+		}
+	}
+	tests := map[string]struct {
+		around  []echo.MiddlewareFunc
+		within  []echo.MiddlewareFunc
+		handler echo.HTTPErrorHandler // nil: Echo's own
+		want    int                   // both the answer and what the rule is told
+		asked   int
+	}{
+		"by Echo's own handler":                   {want: 500, asked: 1},
+		"by the app's handler":                    {handler: answering(401), want: 401, asked: 1},
+		"as no failure":                           {handler: answering(302), want: 302, asked: 1},
+		"by middleware around":                    {around: []echo.MiddlewareFunc{mapping}, want: 401, asked: 1},
+		"by middleware within":                    {within: []echo.MiddlewareFunc{mapping}, want: 401, asked: 1},
+		"by a logger around":                      {around: []echo.MiddlewareFunc{logging}, handler: answering(401), want: 401, asked: 1},
+		"by a logger within":                      {within: []echo.MiddlewareFunc{logging}, handler: answering(401), want: 401, asked: 1},
+		"by nobody, which the client sees as 200": {handler: func(error, echo.Context) {}, want: 200},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var settled []int
+			answered := 0
+			e := newEcho()
+			own := e.DefaultHTTPErrorHandler
+			if tt.handler != nil {
+				own = tt.handler
+			}
+			e.HTTPErrorHandler = func(err error, c echo.Context) {
+				if !c.Response().Committed {
+					answered++
+				}
+				own(err, c)
+			}
+			limits := echolimit.New(limit(t, nil, statuses(&settled)))
+			layers := slices.Concat(tt.around, []echo.MiddlewareFunc{limits, limits}, tt.within)
+			e.GET("/", func(echo.Context) error { return errPassword }, layers...)
+			a := get(t, serve(t, e))
+			var want []int
+			for range 2 * tt.asked { // the two layers of the limiter
+				want = append(want, tt.want)
+			}
+			if a.StatusCode != tt.want || !slices.Equal(settled, want) || answered != 1 {
+				t.Errorf("got %s, settled with %v, answered %d times, want %d, %v and once",
+					a.Status, settled, answered, tt.want, want)
+			}
+		})
+	}
+}
+
+// TestErrorsReachMiddlewareAround, unchanged: reports and transactions depend on them.
+func TestErrorsReachMiddlewareAround(t *testing.T) {
+	var settled []int
+	var seen error
+	e := newEcho()
+	e.Use(func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error { seen = next(c); return seen }
+	}, echolimit.New(limit(t, nil, statuses(&settled))))
+	e.GET("/", func(echo.Context) error { return errPassword })
+	if a := get(t, serve(t, e)); a.StatusCode != http.StatusInternalServerError || seen != errPassword {
+		t.Errorf("got %s, and middleware around saw %v, want 500 and the handler's error", a.Status, seen)
+	}
+}
