@@ -15,10 +15,11 @@ import (
 // nothing in front of the limiter overwrites RemoteAddr: chi's middleware.RealIP, gorilla's ProxyHeaders and the like
 // write into it what a header says, and every client then chooses its own address, or that of somebody else. Take them
 // away and tell ClientIP the proxies instead; where such a layer leaves out the port, which net/http never does, that
-// is logged once. With the networks of the proxies in front of the service it also reads X-Forwarded-For, over all its
-// lines from the right, for as long as the address reached is one of theirs: what a client writes into the header
-// stands left of what the proxies append and is never reached. A network of 0 bits is refused; [ClientIPFrom] takes one
-// with TrustAll.
+// is logged once.
+//
+// With the networks of the proxies in front of the service it also reads X-Forwarded-For, over all its lines from the
+// right, for as long as the address reached is one of theirs: what a client writes into the header stands left of what
+// the proxies append and is never reached. A network of 0 bits is refused; [ClientIPFrom] takes one with TrustAll.
 //
 // A peer without an address, such as that of a unix socket, has no key: NoKey decides.
 func ClientIP(trusted ...netip.Prefix) Key {
@@ -44,7 +45,8 @@ func ClientIPFrom(cfg ClientIPConfig) Key {
 type ClientIPConfig struct {
 	// Header is the field that the trusted proxies write: "X-Forwarded-For"; "Forwarded" (RFC 7239); or one
 	// that holds a single address, such as "CF-Connecting-IP" or "X-Real-IP". Lines of such a one that differ
-	// are ambiguous, see [Key]: a proxy has to set it, not to add to it. Empty means the socket peer only.
+	// are ambiguous, see [Key]: a proxy has to set it, not to add to it. What a proxy copies into Forwarded of a
+	// client, such as its Host, it has to quote, and escape the quotes in it. Empty means the socket peer only.
 	Header string
 	// TrustedProxies are the networks of the proxies. Bits beyond a network's length are ignored, IPv4-mapped
 	// networks are IPv4. A Header that nobody is trusted to write, neither these nor by TrustedHops nor by

@@ -32,6 +32,8 @@ var spoofs = []struct {
 		{"CF-Connecting-IP", "6.6.6.6"}, {"X-Client-IP", "6.6.6.6"}}},
 	{"Forwarded", [][2]string{{"Forwarded", `for=6.6.6.6;host="a, for=7.7.7.7"`}}},
 	{"an open quote in Forwarded", [][2]string{{"Forwarded", `host="a`}}},
+	{"an open quote before a proxy's element", [][2]string{{"Forwarded", `for="`}}},
+	{"a quote in the wrong place", [][2]string{{"Forwarded", `for=6.6.6.6"`}}},
 	{"the name in other letters", [][2]string{{"x-FORWARDED-for", "6.6.6.6"}, {"X_Forwarded_For", "6.6.6.6"}}},
 	{"a wish that the proxy drop the header", [][2]string{{"Connection", "X-Forwarded-For, Forwarded"},
 		{"X-Forwarded-For", "6.6.6.6"}}},
@@ -51,6 +53,14 @@ var proxyStyles = []struct {
 	{"a line of Forwarded", "Forwarded", func(r *httputil.ProxyRequest,
 		client string) {
 		r.Out.Header.Add("Forwarded", "for="+client)
+	}},
+	{"appended to Forwarded", "Forwarded", func(r *httputil.ProxyRequest, client string) {
+		element := "for=" + client + `;host="a, for=6.6.6.6"` // a proxy that quotes the Host of its clients
+		if lines := r.Out.Header["Forwarded"]; len(lines) > 0 {
+			lines[len(lines)-1] += ", " + element
+		} else {
+			r.Out.Header.Set("Forwarded", element)
+		}
 	}},
 	{"X-Real-IP overwritten", "X-Real-IP", func(r *httputil.ProxyRequest,
 		client string) {

@@ -26,9 +26,9 @@ func newKeyWarnings(warn func(code, message string)) *keyWarnings {
 			"requests carry {}, and a ClientIP key trusts no proxy: if the service stands behind one, all its clients "+
 				"share the proxy's bucket; give ClientIP the proxy's networks"),
 		peerRewritten: once("remote-address-rewritten",
-			"the RemoteAddr of a request has no port, so something in front of the limiter has overwritten it with what "+
-				"a header says, as chi's middleware.RealIP and gorilla's ProxyHeaders do: clients write such headers, and "+
-				"choose what ClientIP counts; take it away, and give ClientIP the networks of the proxies"),
+			"the RemoteAddr of a request has no port, which net/http always writes, so something in front of the limiter "+
+				"has written it: if that takes it from a header, as chi's middleware.RealIP and gorilla's ProxyHeaders do, "+
+				"every client chooses what ClientIP counts; take it away, and give ClientIP the networks of the proxies"),
 		untrustedPeer: once("forwarded-header-from-untrusted-peer",
 			"a peer that a ClientIP key does not trust sent {}, which it reads: if that is a proxy of yours, its network "+
 				"is missing from the trusted ones and all its clients share one bucket; if not, somebody passed your "+

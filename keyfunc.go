@@ -34,7 +34,8 @@ type Key interface {
 // ErrNoKey and is logged once per cause, so it must not contain secrets; clients never see it. A panic passes through.
 type KeyFunc func(*http.Request) (string, error)
 
-// ErrNoKey from a [KeyFunc] says that the request has no such identity: NoKey of the rule decides.
+// ErrNoKey from a [KeyFunc] says that the request has no such identity: NoKey of the rule decides. [Middleware.Allow],
+// Peek and Reset return an error that wraps it where all parts are empty.
 var ErrNoKey = errors.New("httplimit: the request has no such identity")
 
 // Everyone is one bucket for all requests: a limit on the service as a whole. [Middleware.Allow], Peek and Reset take
@@ -51,7 +52,7 @@ func Secret(k Key) Key { return secret{k} }
 
 // Compose returns a key of several parts, such as an address and a user name: requests share a bucket only if they
 // agree in every part. It is injective: ("a:b", "c") never equals ("a", "b:c"). The first key in order that has an
-// error decides for all of them. A part may be empty; if all are, it is as ErrNoKey.
+// error decides for all of them, unless one behind it is ambiguous. A part may be empty; if all are, there is no key.
 func Compose(keys ...Key) Key { return composed(slices.Clone(keys)) }
 
 // FirstOf returns the first key that has an identity. It goes on to the next one only after [ErrNoKey]; any other
