@@ -26,6 +26,7 @@ func keyCosts(t testing.TB) []keyCost {
 		{"key=forwarded", compiled(t, forwarded, nil, ""),
 			behind("10.0.0.2:1", "Forwarded", `for=6.6.6.6, for=192.0.2.7;host="a,b", for=10.0.0.3`), 0, false},
 		{"key=header", compiled(t, Header("X-Tenant"), nil, ""), lines("X-Tenant", "acme"), 0, false},
+		{"key=ambiguous", compiled(t, Header("X-Tenant"), nil, ""), lines("X-Tenant", "a", "X-Tenant", "b"), 0, false},
 		{"key=context", compiled(t, ContextValue(userKey{}), nil, ""), user, 0, false},
 		{"key=basic", compiled(t, BasicUser(), nil, ""), lines("Authorization", "Basic YWxpY2U6eA=="), 1, false},
 		{"key=bearer", compiled(t, BearerToken(), nil, ""), token, 1, true},
@@ -55,20 +56,35 @@ func TestKeyAllocations(t *testing.T) {
 			if raceEnabled && c.pooled {
 				t.Skip("the race detector drops pooled values at random")
 			}
-			if got := testing.AllocsPerRun(200, func() { found(c.keys, c.request) }); got > c.most {
+			if got := testing.AllocsPerRun(200, func() { c.keys.find(c.request, false) }); got > c.most {
 				t.Errorf("it allocates %v times a request, want at most %v", got, c.most)
 			}
 		})
 	}
 }
 
+// TestPreflightAllocations: a preflight costs its key, which is a new text; other methods are not looked at.
+func TestPreflightAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector drops pooled values at random")
+	}
+	keys, r := compiled(t, ClientIP(), nil, ""), request("192.0.2.7:1234")
+	if got := testing.AllocsPerRun(200, func() { keys.find(r, true) }); got > 1 {
+		t.Errorf("the key of a preflight allocates %v times, want once at most", got)
+	}
+	asking := &counting{Request: lines("Origin", "https://app.example", "Access-Control-Request-Method", "POST")}
+	if isPreflight(asking) || asking.asked > 0 {
+		t.Errorf("a GET was asked for %d headers, want none, since it is no preflight", asking.asked)
+	}
+}
+
 func BenchmarkKey(b *testing.B) {
 	for _, c := range keyCosts(b) {
 		b.Run(c.name, func(b *testing.B) {
-			want, _, _ := found(c.keys, c.request)
+			want := c.keys.find(c.request, false).key
 			b.ReportAllocs()
 			for b.Loop() {
-				if got, _, _ := found(c.keys, c.request); got != want {
+				if got := c.keys.find(c.request, false).key; got != want {
 					b.Fatalf("the key is %q, want %q", got, want)
 				}
 			}
