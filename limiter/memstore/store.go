@@ -6,10 +6,11 @@
 // [Config].MaxKeys bounds what a Store holds, over all limits together. A counter costs a slot of 16 bytes
 // (SlidingWindow and FixedWindow) or 24 (TokenBucket and SlidingLog) in hash tables that are between 7/32 and 7/8
 // full, so 18 to 74 bytes, 27 as a rule (28 to 110, 40 as a rule); each moment at which a SlidingLog admitted
-// something costs 16 bytes more. A full store may have sketches besides (see below): 16 bytes for each of MaxKeys in
-// all, however many limits there are, made where and when they are needed. None of it holds pointers, so the garbage
-// collector does not look at it. Keys are kept as 64-bit hashes under a secret of the process: a client cannot construct
-// two keys that share a counter, and a million keys share one by chance once in tens of millions of processes.
+// something costs 16 bytes more. A full store may have sketches besides (see below): 16 bytes for each of MaxKeys,
+// shared by all limits, and 100 bytes for each pair of Algorithm and Window in each stripe (256 of them, or one for
+// 4,096 keys). They are made where and when they are needed. Neither slots nor sketches hold pointers, so the garbage
+// collector does not look at them. Keys are kept as 64-bit hashes under a secret of the process: a client cannot
+// construct two keys that share a counter, and a million keys share one by chance once in tens of millions of processes.
 //
 // What has expired is swept away by later operations, a small part of the store at a time, and the memory is given
 // back.
@@ -23,11 +24,11 @@
 // counted in a sketch, whose cells are shared: it may count too much but never too little. So a flood of new keys frees
 // nobody, however it is made.
 //
-// It may lead to newcomers being refused early. That begins when as many keys as MaxKeys are at their limits at the same
-// time, at the default size a flood from a million addresses (of IPv6, a million /64s), and ends within two windows
-// after the flood. While a quarter as many keys more are at their limits, one new client in 20 is refused at its first
-// request; while as many more are, 4 in 10; while three times as many more are, 9 in 10. (Under a FixedWindow it is one
-// in 70, 1 in 6, and 6 in 10.) [Store.Stats] tells when it begins: watch its Overflowed.
+// It may lead to newcomers being refused early. That begins when more keys than MaxKeys are at their limits at the same
+// time: at the default size, in a flood from more than a million addresses (of IPv6, a million /64s). It ends within two
+// windows after the flood. When a quarter of MaxKeys more than MaxKeys are at their limits, one new client in 20 is
+// refused at its first request; when twice MaxKeys are, 4 in 10; when four times MaxKeys are, 9 in 10. (Under a
+// FixedWindow it is one in 70, 1 in 6, and 6 in 10.) [Store.Stats] tells when it begins: watch its Overflowed.
 package memstore
 
 import (
