@@ -44,3 +44,29 @@ func TestNoAllocations(t *testing.T) {
 		}
 	}
 }
+
+// TestNoAllocationsOfNewcomers: nor does a decision about a key that a full store counts in a sketch.
+func TestNoAllocationsOfNewcomers(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	for _, algorithm := range algorithms {
+		for _, requests := range []int64{1, 100_000} {
+			t.Run(fmt.Sprintf("%v/requests=%d", algorithm, requests), func(t *testing.T) {
+				store := newStore(t, 1)
+				l := limiter.Limit{Requests: requests, Window: time.Hour, Algorithm: algorithm}
+				spend(t, store, "stays", l, requests)
+				spend(t, store, "newcomer", l, 1)
+				c := one("newcomer", l, 1)
+				got := testing.AllocsPerRun(1000, func() {
+					if _, err := store.Take(context.Background(), c[:]); err != nil {
+						t.Fatal(err)
+					}
+				})
+				if overflowed := store.Stats().Overflowed; got != 0 || overflowed < 1000 {
+					t.Errorf("got %v allocations a decision, %d of them in the sketch, want none and all", got, overflowed)
+				}
+			})
+		}
+	}
+}

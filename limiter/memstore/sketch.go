@@ -47,9 +47,10 @@ func (k *sketch) at(row int, hash uint64, number int64) int {
 	return (row*k.size+cell)*k.kept + int(number%int64(k.kept))
 }
 
-// count returns at least what was counted for hash in the window of that number: 0 if it is not kept.
+// count returns at least what was counted for hash in the window of that number: 0 if it is not kept, or lies before the
+// epoch.
 func (k *sketch) count(hash uint64, number int64) int64 {
-	if number > k.number || number <= k.number-int64(k.kept) {
+	if number > k.number || number <= k.number-int64(k.kept) || number < 0 {
 		return 0
 	}
 	least := uint32(math.MaxUint32)

@@ -52,23 +52,27 @@ func TestSketchNeverTooLow(t *testing.T) {
 	}
 }
 
-// TestSketchForgetsWindows: what is older than the windows kept is gone, also from the cells that newer ones use.
+// TestSketchForgetsWindows: what is older than the windows kept is gone, also from the cells that newer ones use. The
+// first window is that of the epoch, where the clock of a machine that does not know the time begins.
 func TestSketchForgetsWindows(t *testing.T) {
 	for kept := 1; kept <= 3; kept++ {
-		for passed := range int64(8) {
-			k := &sketch{kept: kept, number: 10}
-			k.resize(5)
-			k.add(7, 3)
-			k.advance(10 + passed)
-			sum, want := int64(0), int64(0)
-			for number := range int64(30) {
-				sum += k.count(7, number)
-			}
-			if passed < int64(kept) {
-				want = 3
-			}
-			if sum != want {
-				t.Errorf("%d windows kept, %d passed: got %d units, want %d", kept, passed, sum, want)
+		for _, begun := range []int64{0, 10} {
+			for passed := range int64(8) {
+				k := &sketch{kept: kept, number: begun}
+				k.resize(5)
+				k.add(7, 3)
+				k.advance(begun + passed)
+				sum, want := int64(0), int64(0)
+				for number := int64(-5); number < 30; number++ {
+					sum += k.count(7, number)
+				}
+				if passed < int64(kept) {
+					want = 3
+				}
+				if sum != want {
+					t.Errorf("%d windows kept, window %d and %d later: got %d units, want %d",
+						kept, begun, passed, sum, want)
+				}
 			}
 		}
 	}

@@ -139,8 +139,7 @@ func (s *Store) reset(c *limiter.Charge) error {
 // Stats implements [limiter.StatsReporter]. Capacity is MaxKeys, and Entries how much of it is in use, expired counters
 // that were not swept yet included. If Evicted or Overflowed grow, MaxKeys is too small for the traffic or the traffic
 // is a flood. While Evicted grows, clients below their limits are forgotten. While Overflowed grows, new clients may be
-// refused early: it counts each decision about a key that is, or others of whose cells are, in a sketch, whether it
-// admits or refuses.
+// refused early: it counts what is decided by the sketch, whether it is admitted or refused.
 func (s *Store) Stats() limiter.StoreStats {
 	used := s.budget.used.Load() // with what is being refused right now
 	stats := limiter.StoreStats{
