@@ -30,6 +30,14 @@ func (f *flight) fail(err error) {
 	}
 }
 
+// counters returns those of all its batches.
+func (f *flight) counters() (all []counter) {
+	for _, b := range f.batches {
+		all = append(all, b.counters...)
+	}
+	return all
+}
+
 // fly has the batches of f decided. It returns early if ctx ends, and the flight goes on.
 func (s *Store) fly(ctx context.Context, f *flight) error {
 	err := s.call(ctx, func(ctx context.Context) error {
@@ -56,6 +64,7 @@ func (s *Store) decideAll(ctx context.Context, f *flight) (err error) {
 	err = errExited
 	defer func() {
 		if err = recovered(err, recover()); err != nil {
+			err = safe(err, f.counters())
 			f.fail(err)
 		}
 	}()
@@ -72,7 +81,7 @@ func (s *Store) decideAll(ctx context.Context, f *flight) (err error) {
 
 // decideJoint answers the batches of j.
 func (s *Store) decideJoint(ctx context.Context, j *joint) error {
-	err := s.decide(ctx, j)
+	err := safe(s.decide(ctx, j), j.counters)
 	if errors.Is(err, ErrValue) && j.mixed() {
 		s.decideApart(ctx, j.split())
 		return nil // the KV works
@@ -87,7 +96,7 @@ func (s *Store) decideApart(ctx context.Context, kinds [][]*batch) {
 	half := len(kinds) / 2
 	for _, part := range [][][]*batch{kinds[:half], kinds[half:]} {
 		j, _ := join(slices.Concat(part...))
-		err := s.decide(ctx, j)
+		err := safe(s.decide(ctx, j), j.counters)
 		if errors.Is(err, ErrValue) && len(part) > 1 {
 			s.decideApart(ctx, part)
 			continue
@@ -118,7 +127,7 @@ func (s *Store) call(ctx context.Context, f func(context.Context) error) error {
 	return err
 }
 
-// recovered returns err, or an error for a panic with that value.
+// recovered returns err, or an error for a panic with that value. Its text may hold anything: see safe.
 func recovered(err error, panicked any) error {
 	if panicked == nil {
 		return err

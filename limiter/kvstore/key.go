@@ -2,6 +2,7 @@ package kvstore
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/httplimit/httplimit/limiter"
 	"github.com/httplimit/httplimit/limiter/storekit"
@@ -29,6 +30,13 @@ func keyBase(c *limiter.Charge) string {
 	}
 	b = strconv.AppendInt(b, c.Limit.Window.Milliseconds(), 10)
 	return string(append(b, separator...))
+}
+
+// key returns the key of c as it stands in base.
+func (c *counter) key() string {
+	_, rest, _ := strings.Cut(c.base, separator)
+	key, _, _ := strings.Cut(rest, separator)
+	return key
 }
 
 // windowKey returns the key of the count of one window.

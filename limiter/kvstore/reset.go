@@ -14,7 +14,11 @@ func (s *Store) Reset(ctx context.Context, charges []limiter.Charge) error {
 		return err
 	}
 	j := s.newBatch(charges).alone()
-	err := s.call(ctx, func(ctx context.Context) error { return s.reset(ctx, j) })
+	err := s.call(ctx, func(ctx context.Context) (err error) {
+		err = errExited
+		defer func() { err = safe(recovered(err, recover()), j.counters) }()
+		return s.reset(ctx, j)
+	})
 	after := s.clock.Now()
 	for i := range charges {
 		s.refusals.Drop(&charges[i], after)

@@ -55,7 +55,7 @@ func (c *counters) Get(ctx context.Context, keys ...string) ([]int64, error) {
 		// decr leaves spaces where a number became shorter.
 		n, err := strconv.ParseUint(string(bytes.TrimSpace(item.Value)), 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("memcachestore: item %q: %w; Reset deletes it", key, kvstore.ErrValue)
+			return nil, fmt.Errorf("memcachestore: an item of another program: %w; Reset deletes it", kvstore.ErrValue)
 		}
 		counts[i] = toCount(n)
 	}
@@ -80,7 +80,7 @@ func (c *counters) Add(ctx context.Context, key string, delta int64, ttl time.Du
 		if errors.Is(err, memcache.ErrCacheMiss) {
 			return 0, nil
 		}
-		return toCount(n), changeError(key, err)
+		return toCount(n), changeError(err)
 	default:
 		return c.increase(ctx, key, delta, ttl)
 	}
@@ -92,7 +92,7 @@ func (c *counters) increase(ctx context.Context, key string, delta int64, ttl ti
 	for range createAttempts {
 		n, err := c.client.Increment(key, uint64(delta))
 		if !errors.Is(err, memcache.ErrCacheMiss) {
-			return toCount(n), changeError(key, err)
+			return toCount(n), changeError(err)
 		}
 		if err := c.checkTime(ctx); err != nil {
 			return 0, err

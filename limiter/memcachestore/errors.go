@@ -29,9 +29,9 @@ func timeoutError(err error) error {
 
 // changeError returns the error of incr or decr. They are refused if the item holds no number: the client has no value
 // for that error, and they are refused for no other reason here.
-func changeError(key string, err error) error {
+func changeError(err error) error {
 	if err != nil && strings.HasPrefix(err.Error(), "memcache: client error: ") {
-		return fmt.Errorf("memcachestore: item %q: %w (%w); Reset deletes it", key, kvstore.ErrValue, err)
+		return fmt.Errorf("memcachestore: an item of another program: %w (%w); Reset deletes it", kvstore.ErrValue, err)
 	}
 	return timeoutError(err)
 }
