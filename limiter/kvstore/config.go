@@ -29,6 +29,8 @@ type Config struct {
 	// return when their context ends: one that does not holds the caller. A decision whose time is over subtracts
 	// nothing then: units that it has added stay spent until the window has passed.
 	Direct bool
+	// Address is what [Store.Stats] calls the KV, such as its host and port. It changes nothing else.
+	Address string
 	// Now is a clock for tests; nil means the system's. When it goes back, the store's time stands still for
 	// that step, see [storekit.NewClock]. Timeout is always real time.
 	Now func() time.Time
@@ -70,9 +72,10 @@ func New(kv KV, cfg Config) (*Store, error) {
 		counts:   newCachedCounts(),
 		queue:    newQueue(cfg.Timeout),
 		direct:   cfg.Direct,
+		address:  cfg.Address,
 	}
-	if !cfg.NoBreaker {
-		s.breaker = storekit.NewBreaker(cfg.Timeout)
+	if s.breaker = storekit.NewBreaker(cfg.Timeout); cfg.NoBreaker {
+		s.breaker = storekit.NeverOpen()
 	}
 	return s, nil
 }

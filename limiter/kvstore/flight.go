@@ -17,7 +17,12 @@ type flight struct {
 	line    *line     // of which it is; nil for a probe, which nobody waits behind
 	began   time.Time // when
 	claimed atomic.Bool
+	sent    atomic.Bool // the call began
+	ended   bool        // it is counted; guarded by the queue's lock
 }
+
+// over reports whether the time of f is over: nobody waits for it any more.
+func (f *flight) over(now time.Time, timeout time.Duration) bool { return now.Sub(f.began) >= timeout }
 
 // claim reports whether its caller is the first one to claim the flight: the call when it begins, or fly when there
 // will be none.
@@ -40,22 +45,30 @@ func (f *flight) counters() (all []counter) {
 
 // fly has the batches of f decided. It returns early if ctx ends, and the flight goes on.
 func (s *Store) fly(ctx context.Context, f *flight) error {
-	err := s.call(ctx, func(ctx context.Context) error {
+	err := s.call(ctx, func(ctx context.Context) (err error) {
 		if !f.claim() {
 			return nil // too late: fly has returned
 		}
-		defer s.queue.end(s, f)
-		return s.decideAll(ctx, f)
+		f.sent.Store(true)
+		err = errExited
+		defer func() { s.queue.end(s, f, err) }()
+		err = s.decideAll(ctx, f)
+		if ctx.Err() != nil && err != context.DeadlineExceeded {
+			s.breaker.Explain(err) // the callers' errors say only that the time was over
+		}
+		return err
 	})
 	switch {
 	case err == nil:
 		return nil
 	case f.claim(): // there was no call
+		s.queue.end(s, f, nil)
 		f.fail(err)
+		return err
 	case ctx.Err() != nil: // it ends the flight itself
 		return err
 	}
-	s.queue.end(s, f)
+	s.queue.end(s, f, err)
 	return err
 }
 
@@ -118,7 +131,7 @@ func (s *Store) call(ctx context.Context, f func(context.Context) error) error {
 	}
 	outcome := storekit.Failed
 	switch {
-	case err == nil, errors.Is(err, errRaced), errors.Is(err, ErrValue):
+	case err == nil, decides(err):
 		outcome = storekit.Succeeded
 	case ctx.Err() != nil, errors.Is(err, storekit.ErrBusy):
 		outcome = storekit.Undecided

@@ -32,6 +32,7 @@ type queue struct {
 	mu      sync.Mutex
 	lines   map[uint64]*line // by the hash of a counter; two of equal hash share one line, which is no fault
 	waiting int              // callers in all lines
+	tally   tally
 }
 
 // line is the callers of some counters that are asked for together.
@@ -152,14 +153,18 @@ func (q *queue) begin(l *line, now time.Time) *flight {
 	return f
 }
 
-// end makes room for the flight after f, and has it fly. It is harmless to repeat.
-func (q *queue) end(s *Store, f *flight) {
+// end counts f, which ended with err, makes room for the flight after it, and has that fly. It is harmless to repeat.
+func (q *queue) end(s *Store, f *flight, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !f.ended && f.sent.Load() {
+		f.ended = true
+		q.tally.flight(f, err)
+	}
 	l := f.line
 	if l == nil {
 		return
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	l.flights = slices.DeleteFunc(l.flights, func(other *flight) bool { return other == f })
 	if len(l.waiting) > 0 {
 		if now := time.Now(); l.free(now, q.timeout) {
@@ -207,7 +212,7 @@ func (q *queue) launch(s *Store, l *line, now time.Time) {
 
 // free reports whether a flight may start now: always the first, another one when the latest is late.
 func (l *line) free(now time.Time, timeout time.Duration) bool {
-	l.flights = slices.DeleteFunc(l.flights, func(f *flight) bool { return now.Sub(f.began) >= timeout })
+	l.flights = slices.DeleteFunc(l.flights, func(f *flight) bool { return f.over(now, timeout) })
 	switch n := len(l.flights); n {
 	case 0:
 		return true

@@ -24,6 +24,7 @@ type Store struct {
 	counts   *cachedCounts
 	queue    *queue
 	direct   bool
+	address  string
 
 	spentUnderError atomic.Uint64
 }

@@ -23,6 +23,10 @@ const (
 	longestPrefix = 64 // bytes; memcached takes keys of 250, and kvstore's have up to 180
 )
 
+var errPingExited = errors.New("memcachestore: the client ended its goroutine")
+
+var _ limiter.StatsReporter = (*Store)(nil)
+
 // Config holds the settings of a [Store]. The zero value works.
 type Config struct {
 	// Prefix begins every key, such as "shop:". Services that share a server and must not share counts need
@@ -42,6 +46,9 @@ type Config struct {
 	// twice that, to dial and to be answered. A decision whose time is over subtracts nothing then: units that it
 	// has added stay spent until the window has passed.
 	Direct bool
+	// Address is what [Store.Stats] calls the servers, such as "cache1:11211,cache2:11211": the client does not tell
+	// them. It changes nothing else.
+	Address string
 	// Now is a clock for tests; nil means the system's, read once and monotonic from there. Items expire by
 	// memcached's own clock.
 	Now func() time.Time
@@ -53,6 +60,7 @@ type Config struct {
 // nothing to close. The client stays the caller's.
 type Store struct {
 	engine *kvstore.Store
+	client *memcache.Client
 }
 
 // New returns a store over client. It never dials, so a service starts while memcached is down. Every fault of the
@@ -86,6 +94,7 @@ func New(client *memcache.Client, cfg Config) (*Store, error) {
 		DenyCache: cfg.DenyCache,
 		NoBreaker: cfg.NoBreaker,
 		Direct:    cfg.Direct,
+		Address:   cfg.Address,
 		Now:       cfg.Now,
 		Skew:      cfg.Skew,
 	})
@@ -95,7 +104,7 @@ func New(client *memcache.Client, cfg Config) (*Store, error) {
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
-	return &Store{engine: engine}, nil
+	return &Store{engine: engine, client: client}, nil
 }
 
 // Take is [limiter.Store]'s. Its errors are those of the client, and a storekit.UnavailableError while memcached is not
@@ -117,6 +126,40 @@ func (s *Store) Check(l limiter.Limit) error { return s.engine.Check(l) }
 // Healthy returns false while memcached is not asked because it has failed too often, until a decision has reached it
 // again. It is always true with Config.NoBreaker.
 func (s *Store) Healthy() bool { return s.engine.Healthy() }
+
+// Ping returns nil if every server answers: to find out at the start of a program whether the configuration is right,
+// and not with its first request. The servers are asked one after the other, each for as long as the client's Timeout
+// allows; Config.Timeout and the breaker do not matter. When ctx ends Ping returns its error, and the client goes on for
+// at most that long.
+func (s *Store) Ping(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() {
+		err := errPingExited
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("memcachestore: the client panicked: %v", p)
+			}
+			done <- err
+		}()
+		err = s.client.Ping()
+	}()
+	select {
+	case err := <-done:
+		if err = timeoutError(err); err != nil {
+			return fmt.Errorf("memcachestore: %w", err)
+		}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Stats implements [limiter.StatsReporter]. All memcached servers are one, by the name of Config.Address: one breaker
+// stands for them. Its Cause names the server that failed, where the client does.
+func (s *Store) Stats() limiter.StoreStats { return s.engine.Stats() }
 
 func legalPrefix(prefix string) bool {
 	if len(prefix) > longestPrefix {
