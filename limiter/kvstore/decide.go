@@ -3,6 +3,7 @@ package kvstore
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/httplimit/httplimit/limiter"
 )
@@ -25,6 +26,9 @@ func (s *Store) decide(ctx context.Context, j *joint) error {
 		}
 	}()
 	for attempt := range attempts {
+		if attempt > 0 && s.isLate(ctx) {
+			break
+		}
 		s.start(j)
 		// After an attempt that lost to others the cached counts are too old: only counts that are read decide.
 		if attempt > 0 || !s.fitsCached(j) {
@@ -62,6 +66,12 @@ func (s *Store) decide(ctx context.Context, j *joint) error {
 		b.reply()
 	}
 	return nil
+}
+
+// isLate reports whether half of the time is over: another attempt might not end in the rest.
+func (s *Store) isLate(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return ok && time.Until(deadline) < s.timeout/2
 }
 
 // reply answers the batches of j, which have what they spend. What those have spent whose callers have left meanwhile

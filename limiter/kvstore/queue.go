@@ -15,8 +15,9 @@ const (
 	maxFlights = 4
 
 	// lateShare is the share of the time-out, one part in so many, after which a flight is late and no longer waited
-	// for. It leaves waiting callers most of their time.
-	lateShare = 8
+	// for. It leaves waiting callers most of their time. A flight is up to three calls, one after the other, and one
+	// that is begun beside another may lose to it.
+	lateShare = 4
 
 	// maxWaiting is how many callers of a store may wait for flights of others.
 	maxWaiting = 16_384

@@ -18,9 +18,9 @@ import (
 func TestStatsOfFlights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
-		kv := slow(newMapKV(time.Now), 5*time.Millisecond)
+		kv := slow(newMapKV(time.Now), 2*time.Millisecond)
 		kv.get = func(context.Context, []string) error {
-			time.Sleep(5 * time.Millisecond)
+			time.Sleep(2 * time.Millisecond)
 			if down.Load() {
 				return errDown
 			}

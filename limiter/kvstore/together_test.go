@@ -185,7 +185,7 @@ func TestCallerLeavesASharedFlight(t *testing.T) {
 	}
 }
 
-// A call that never returns holds its own caller's line for an eighth of the time-out, not for the whole.
+// A call that never returns holds its own caller's line for a quarter of the time-out, not for the whole.
 func TestLateFlightIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := newMapKV(time.Now)
