@@ -37,7 +37,7 @@ func TestAddressWarnings(t *testing.T) {
 		{"one where proxies are trusted", trusted, request("10.0.0.2", xff), "remote-address-rewritten"},
 		{"one told by an adapter", ClientIP(), &foreignRequest{Request: request("6.6.6.6")}, "remote-address-rewritten"},
 		{"one of a framework without net/http", ClientIP(),
-			&foreignRequest{Request: &counting{Request: request("6.6.6.6")}}, ""},
+			&foreignRequest{Request: struct{ Request }{request("6.6.6.6")}}, ""},
 		{"a peer of IPv6", ClientIP(), request("[2001:db8::7]:1"), ""},
 		{"a peer without address", ClientIP(), request("@"), "peer-without-address"},
 		{"one that is trusted", unix, request("@", [2]string{"X-Real-IP", "198.51.100.7"}), ""},
