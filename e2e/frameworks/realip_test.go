@@ -21,6 +21,7 @@ func TestRealIPInFrontIsLogged(t *testing.T) {
 		passed int // of 20 requests, with 5 an hour
 		logged int
 	}{
+		//lint:ignore SA1019 what it does is the subject
 		{"with RealIP", []func(http.Handler) http.Handler{middleware.RealIP}, 20, 1},
 		{"without", nil, 5, 0},
 	} {
