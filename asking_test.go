@@ -94,7 +94,10 @@ func TestAStoreThatPanicsElsewhere(t *testing.T) {
 		}
 	})
 	t.Run("a refund", func(t *testing.T) {
-		m := mustNew(t, httplimit.Config{Store: &panics{scripted: &scripted{}, onRefund: true}, Rules: []httplimit.Rule{rule}})
+		m := mustNew(
+			t,
+			httplimit.Config{Store: &panics{scripted: &scripted{}, onRefund: true}, Rules: []httplimit.Rule{rule}},
+		)
 		if w := serve(m, "192.0.2.1:1"); w.Code != http.StatusOK || w.Body.String() != "ok" {
 			t.Errorf("got %d %q, want the handler's answer", w.Code, w.Body)
 		}
@@ -121,7 +124,8 @@ func TestAStoreThatPanicsElsewhere(t *testing.T) {
 		plan.LimitFunc = func(*http.Request) (limiter.Limit, error) { return limiter.PerDay(9), nil }
 		m := mustNew(t, httplimit.Config{Store: store, Rules: []httplimit.Rule{plan}})
 		store.onCheck = true
-		if w := serve(m, "192.0.2.1:1"); w.Code != http.StatusOK || !strings.Contains(w.Header().Get("RateLimit-Policy"), "q=5") {
+		if w := serve(m, "192.0.2.1:1"); w.Code != http.StatusOK ||
+			!strings.Contains(w.Header().Get("RateLimit-Policy"), "q=5") {
 			t.Errorf("got %d %v, want the rule's Limit", w.Code, w.Header())
 		}
 	})

@@ -34,7 +34,9 @@
 // From the outside in: recover from panics, log, CORS, limit by address, authenticate, limit by user, mux. A limiter
 // outside of CORS answers browsers with errors that their scripts cannot read, and counts their preflights, in counters
 // of their own; list [HeaderStyle.Names] in Access-Control-Expose-Headers so that they can read the fields.
-// http.TimeoutHandler drops the fields of what it wraps when it answers itself: put the limiter around it.
+// http.TimeoutHandler drops the fields of what it wraps when it answers itself: put the limiter around it. A layer
+// outside that ends the request's context, such as a time-out or a shutdown, changes no decision: what the store says
+// is carried out, and the handler runs with the context as it is.
 //
 // # In handlers, and for operators
 //

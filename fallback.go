@@ -12,7 +12,7 @@ import (
 )
 
 // FailurePolicy says what a rule does with requests that the store cannot decide: it is down, slower than its
-// time-out, or answers with an error. The zero value is FailLocal.
+// time-out, answers with an error, or panics. The zero value is FailLocal.
 //
 // A limit of 0 needs no store: whatever the policies are, a request to which a rule with such a limit applies is
 // refused with 429, and told no time to come back.

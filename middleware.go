@@ -82,7 +82,12 @@ func PerIP(n int64, window time.Duration) func(http.Handler) http.Handler {
 // before next is called, so that they are there whatever next does; note that [net/http/httputil.ReverseProxy] drops
 // them when its backend sends a 1xx answer.
 //
-// The ResponseWriter is wrapped only where a rule has CountStatus, and keeps the interfaces that it has.
+// A request whose context has ended is decided and served like any other: a server that drains its connections, and a
+// client that has closed its half of one, are answered as without a Middleware.
+//
+// The ResponseWriter is wrapped only where a rule has CountStatus. Then it has the methods that it had before, and no
+// others, of http.Flusher, FlushError, http.Hijacker, http.Pusher, http.CloseNotifier, io.ReaderFrom and
+// io.StringWriter; everything else is within reach of http.ResponseController.
 func (m *Middleware) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		o := outcomes.Get().(*Outcome)

@@ -249,7 +249,8 @@ func TestClientThatHasLeftIsServedAndCounted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	for i, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
-		if w := serveRequest(m, get().WithContext(ctx)); w.Code != want || w.Body.Len() == 0 || w.Header()["Ratelimit"] == nil {
+		if w := serveRequest(m, get().WithContext(ctx)); w.Code != want || w.Body.Len() == 0 ||
+			w.Header()["Ratelimit"] == nil {
 			t.Errorf("request %d: got %d %q with %v, want %d, a body and the fields", i+1, w.Code, w.Body, w.Header(), want)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 // Request is what the middleware needs to know of a request. [HTTPRequest] makes one of net/http's; adapters for
 // other frameworks bring their own. It is used by one goroutine, until [Middleware.Check] returns.
 type Request interface {
-	// Context ends when the client has left.
+	// Context ends when the client has left. The store is asked with its values, and without its end.
 	Context() context.Context
 	// Method is the request method, such as "GET".
 	Method() string

@@ -47,9 +47,10 @@ type Rule struct {
 	// CountStatus, if set, is asked with the status of the answer when the handler has returned. If it says
 	// false, what the request spent is given back: so only failed logins count, or only successes. Requests
 	// under way count, so that nobody gets more guesses by making them at once: leave room for the clients that
-	// share an address. A panic is status 500, unless an error was sent before; a connection that was taken over
-	// is 101; a client that left before anything was written always counts, and is not asked about. What
-	// [Middleware.Allow] spends is not given back.
+	// share an address. A status that was sent stays what it is, also if the client hangs up or the handler
+	// panics then; a panic before is 500, a connection that was taken over is 101. Two requests always count
+	// and are not asked about: of a client that left before anything was written, and one of which nobody can
+	// say how it was answered. What [Middleware.Allow] spends is not given back.
 	CountStatus func(status int) bool
 	// Failure says what happens when the store cannot decide; zero means FailLocal.
 	Failure FailurePolicy

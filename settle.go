@@ -55,9 +55,9 @@ func final(status int) int {
 	return status
 }
 
-// HandlerFailed is for frameworks that answer the errors of handlers: an adapter calls it where a handler has returned an
-// error and sent nothing, leaves the error to the framework, and settles with the status that it becomes. If the client
-// has left by then, a status of 500 and above is 499: it is the end of their context that most handlers fail of.
+// HandlerFailed is for frameworks that answer the errors of handlers: an adapter calls it where a handler has returned
+// an error and sent nothing, leaves the error to the framework, and settles with the status that it becomes. If the
+// client has left by then, a status of 500 and above is 499: it is the end of their context that most handlers fail of.
 func (o *Outcome) HandlerFailed() { o.interrupted = o.decision.clientLeft() }
 
 // clientLeft reports whether the request's context has ended.

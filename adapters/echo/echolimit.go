@@ -26,8 +26,8 @@ type Config struct {
 //
 // httplimit.Route is c.Path(): the pattern without its method. It is "" below Pre, where Echo has not routed yet.
 //
-// A rule with CountStatus is settled with the status of the answer, when the next handler returns. Where that returns an
-// error and has written nothing, it is settled when the error is answered, by the HTTPErrorHandler or by middleware
+// A rule with CountStatus is settled with the status of the answer, when the next handler returns. Where that returns
+// an error and has written nothing, it is settled when the error is answered, by the HTTPErrorHandler or by middleware
 // around this one, with the status that it becomes; an error that nobody answers counts. A panic is 500 unless a status
 // was sent before, which stays. A connection that is taken over after a request with an Upgrade field settles at once,
 // as 101.

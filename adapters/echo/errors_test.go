@@ -45,13 +45,23 @@ func TestErrorsSettleAsWhatTheyBecome(t *testing.T) {
 		want    int                   // both the answer and what the rule is told
 		asked   int
 	}{
-		"by Echo's own handler":                   {want: 500, asked: 1},
-		"by the app's handler":                    {handler: answering(401), want: 401, asked: 1},
-		"as no failure":                           {handler: answering(302), want: 302, asked: 1},
-		"by middleware around":                    {around: []echo.MiddlewareFunc{mapping}, want: 401, asked: 1},
-		"by middleware within":                    {within: []echo.MiddlewareFunc{mapping}, want: 401, asked: 1},
-		"by a logger around":                      {around: []echo.MiddlewareFunc{logging}, handler: answering(401), want: 401, asked: 1},
-		"by a logger within":                      {within: []echo.MiddlewareFunc{logging}, handler: answering(401), want: 401, asked: 1},
+		"by Echo's own handler": {want: 500, asked: 1},
+		"by the app's handler":  {handler: answering(401), want: 401, asked: 1},
+		"as no failure":         {handler: answering(302), want: 302, asked: 1},
+		"by middleware around":  {around: []echo.MiddlewareFunc{mapping}, want: 401, asked: 1},
+		"by middleware within":  {within: []echo.MiddlewareFunc{mapping}, want: 401, asked: 1},
+		"by a logger around": {
+			around:  []echo.MiddlewareFunc{logging},
+			handler: answering(401),
+			want:    401,
+			asked:   1,
+		},
+		"by a logger within": {
+			within:  []echo.MiddlewareFunc{logging},
+			handler: answering(401),
+			want:    401,
+			asked:   1,
+		},
 		"by nobody, which the client sees as 200": {handler: func(error, echo.Context) {}, want: 200},
 	}
 	for name, tt := range tests {

@@ -27,10 +27,10 @@ type Config struct {
 // route whose handler this is, so below Use that of Use. The request's context is c.UserContext(), which does not end
 // by itself when the client leaves.
 //
-// A rule with CountStatus is settled with the status of the answer when c.Next returns. Where that returns an error, New
-// has the app's ErrorHandler answer it, as Fiber's own logger does, settles with the status that it becomes, and returns
-// nil. So for requests that such a rule applies to, middleware that wants to see errors, or makes others of them,
-// belongs between New and the handler. A panic is 500.
+// A rule with CountStatus is settled with the status of the answer when c.Next returns. Where that returns an error,
+// New has the app's ErrorHandler answer it, as Fiber's own logger does, settles with the status that it becomes, and
+// returns nil. So for requests that such a rule applies to, middleware that wants to see errors, or makes others of
+// them, belongs between New and the handler. A panic is 500.
 func New(m *httplimit.Middleware, config ...Config) fiber.Handler {
 	var onDeny func(*fiber.Ctx, httplimit.Denial) error
 	for _, cfg := range config {

@@ -30,10 +30,26 @@ func TestErrorsSettleAsWhatTheyBecome(t *testing.T) {
 		want           int
 		settled        []int
 	}{
-		"around, as JSON":       {around: answering(func(c *gin.Context) { c.JSON(401, gin.H{}) }), want: 401, settled: twice(401)},
-		"around, as text":       {around: answering(func(c *gin.Context) { c.String(404, "no") }), want: 404, settled: twice(404)},
-		"around, without body":  {around: answering(func(c *gin.Context) { c.AbortWithStatus(401) }), want: 401, settled: twice(401)},
-		"around, as a redirect": {around: answering(func(c *gin.Context) { c.Redirect(302, "/") }), want: 302, settled: twice(302)},
+		"around, as JSON": {
+			around:  answering(func(c *gin.Context) { c.JSON(401, gin.H{}) }),
+			want:    401,
+			settled: twice(401),
+		},
+		"around, as text": {
+			around:  answering(func(c *gin.Context) { c.String(404, "no") }),
+			want:    404,
+			settled: twice(404),
+		},
+		"around, without body": {
+			around:  answering(func(c *gin.Context) { c.AbortWithStatus(401) }),
+			want:    401,
+			settled: twice(401),
+		},
+		"around, as a redirect": {
+			around:  answering(func(c *gin.Context) { c.Redirect(302, "/") }),
+			want:    302,
+			settled: twice(302),
+		},
 		"around, flushed": {around: answering(func(c *gin.Context) {
 			c.Status(401)
 			c.Writer.Flush()
@@ -42,9 +58,17 @@ func TestErrorsSettleAsWhatTheyBecome(t *testing.T) {
 			c.Status(500)
 			c.JSON(401, gin.H{})
 		}), want: 401, settled: twice(401)},
-		"around, only set":       {around: answering(func(c *gin.Context) { c.Status(401) }), want: 401},
-		"within":                 {within: answering(func(c *gin.Context) { c.JSON(401, gin.H{}) }), want: 401, settled: twice(401)},
-		"by the handler":         {handler: func(c *gin.Context) { _ = c.AbortWithError(401, wrong) }, want: 401, settled: twice(401)},
+		"around, only set": {around: answering(func(c *gin.Context) { c.Status(401) }), want: 401},
+		"within": {
+			within:  answering(func(c *gin.Context) { c.JSON(401, gin.H{}) }),
+			want:    401,
+			settled: twice(401),
+		},
+		"by the handler": {
+			handler: func(c *gin.Context) { _ = c.AbortWithError(401, wrong) },
+			want:    401,
+			settled: twice(401),
+		},
 		"by nobody":              {want: 200},
 		"of a layer around only": {around: []gin.HandlerFunc{left}, handler: hello, want: 200, settled: twice(200)},
 	}

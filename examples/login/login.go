@@ -50,6 +50,9 @@ func newService(check func(ctx context.Context, user, password string) (bool, er
 // statusWrong is 403: 401 would ask for HTTP authentication (RFC 9110, section 15.5.2), which this is not.
 const statusWrong = http.StatusForbidden
 
+// statusLeft is what nginx logs for a client that has left. It always counts.
+const statusLeft = 499
+
 // public returns the handler for clients. The limit by address comes first, so that a flood costs
 // neither the reading of bodies nor the hashing of passwords.
 func (s *service) public() http.Handler {
@@ -63,7 +66,9 @@ func (s *service) login(w http.ResponseWriter, r *http.Request) {
 	right, err := s.check(r.Context(), c.User, c.Password)
 	switch {
 	case r.Context().Err() != nil:
-		// The client has left. An attempt without an answer counts, so hanging up buys no tries.
+		// The client has left, or has closed its half of the connection and still reads. An attempt without an
+		// answer counts, so neither buys any tries.
+		w.WriteHeader(statusLeft)
 	case err != nil:
 		log.Print("login: ", err)
 		http.Error(w, "try again later", http.StatusServiceUnavailable)
