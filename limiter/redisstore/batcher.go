@@ -15,7 +15,8 @@ const (
 	// larger ones save little more.
 	maxKeys = 128
 
-	// maxFlights is how many flights may be under way to one server. More than two only help while one is slow.
+	// maxFlights is how many flights may be under way to one server. More than two only help while one is slow, or the
+	// server is far: see pace.
 	maxFlights = 4
 
 	// enough is how many callers make a second flight start while the first is under way, so that the server decides
@@ -41,6 +42,7 @@ type batcher struct {
 	inline  bool              // the client heeds deadlines: a leader may make the call in its own goroutine
 	breaker *storekit.Breaker // nil: none
 	contact *contact          // nil: none
+	pace    *pace             // of the way to the server
 	seed    maphash.Seed      // for the order of batches in a flight
 
 	mu      sync.Mutex
@@ -110,7 +112,7 @@ func (b *batcher) free(now time.Duration) bool {
 	switch n := len(b.flights); {
 	case n == 0:
 		return true
-	case n >= maxFlights: // probes come on top
+	case n >= b.pace.flights(b.timeout): // probes come on top
 		return false
 	case n == 1 && len(b.waiting)+1 >= enough:
 		return true
@@ -120,7 +122,7 @@ func (b *batcher) free(now time.Duration) bool {
 
 // late returns when the latest flight is late.
 func (b *batcher) late() time.Duration {
-	return b.flights[len(b.flights)-1].began + b.timeout/lateShare
+	return b.flights[len(b.flights)-1].began + b.pace.late(b.timeout)
 }
 
 // collect takes waiting batches along, up to a full flight. first, if any, leads.
@@ -159,7 +161,7 @@ func (b *batcher) begin(f *flight) *flight {
 // end makes room for the flight after f.
 func (b *batcher) end(f *flight) {
 	b.flights = slices.DeleteFunc(b.flights, func(other *flight) bool { return other == f })
-	if len(b.flights) < maxFlights {
+	if len(b.flights) < b.pace.flights(b.timeout) {
 		b.beginWaiting()
 	}
 }
@@ -202,7 +204,7 @@ func (b *batcher) ring() {
 			b.watch(f.ends)
 		}
 	}
-	if len(b.waiting) > 0 && len(b.flights) < maxFlights { // otherwise the end of a flight begins the next
+	if len(b.waiting) > 0 && len(b.flights) < b.pace.flights(b.timeout) { // otherwise the end of a flight begins the next
 		if late := b.late(); late > now {
 			b.watch(late)
 		} else {

@@ -55,11 +55,12 @@ func (c *contact) askIdle(ctx context.Context, client *redis.Client, command ...
 	return answered, silent
 }
 
-// fill makes connections for the pool: as many as flights may need at once. It reports whether there is one.
+// fill makes connections for the pool: as many as flights may need at once, beside those that go-redis has dialled and
+// not greeted. It reports whether there is one.
 func (c *contact) fill(ctx context.Context, client *redis.Client) bool {
 	var made atomic.Int32
 	var all sync.WaitGroup
-	for range maxFlights {
+	for range c.pace.flights(c.timeout) + min(int(client.PoolStats().IdleConns), mostAtOnce) {
 		all.Go(func() {
 			if ping(ctx, client) == nil {
 				made.Add(1)
@@ -68,6 +69,13 @@ func (c *contact) fill(ctx context.Context, client *redis.Client) bool {
 	}
 	all.Wait()
 	return made.Load() > 0
+}
+
+// teach has the server learn the scripts, which a caller would send once it has said that it does not know them.
+func (c *contact) teach(ctx context.Context, client *redis.Client) {
+	for _, source := range []string{fastSource, generalSource} {
+		_ = client.Process(ctx, noRetry{redis.NewCmd(ctx, "eval", source, 0, 0)}) // no batches
+	}
 }
 
 // measure warns if the round trip on a connection that is there comes near the time-out.
@@ -82,6 +90,7 @@ func (c *contact) measure(ctx context.Context, client *redis.Client) {
 			fastest = took
 		}
 	}
+	c.pace.set(fastest)
 	c.notices.roundTrip(fastest, c.timeout)
 }
 

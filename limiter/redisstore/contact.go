@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,10 @@ const (
 	// grace is for how long calls may fail without telling against the server while it is being connected to. TLS and a
 	// greeting across an ocean take less.
 	grace = time.Second
+
+	// farShare is the share of the time-out, one part in so many, from which making a connection is too long for a call,
+	// which has to be answered in the same time.
+	farShare = 4
 
 	// pauseOfDemoted is between two rounds that drop connections to a server that denies writes. It doubles up to the
 	// longest, for a server that is a replica and stays one.
@@ -34,12 +39,15 @@ type contact struct {
 	clock   *storekit.Clock
 	timeout time.Duration
 	notices *notices
+	pace    *pace
 	prefix  string
 	reload  func(context.Context) // has the client learn the topology anew; nil: it cannot
 
 	met     atomic.Bool  // there was a first contact
 	looking atomic.Bool  // the goroutine runs
 	since   atomic.Int64 // since when the server is being connected to, on the clock; 0: it is not
+	far     atomic.Bool  // callers have no time to make connections
+	filling atomic.Bool  // there are none yet, and some are being made
 
 	pause atomic.Int64 // of demoted, at present
 	next  atomic.Int64 // moment from which demoted acts
@@ -101,6 +109,16 @@ func (c *contact) connecting(now time.Duration) bool {
 	return since != 0 && now-time.Duration(since) < grace
 }
 
+// begin returns an error if a call cannot be sent now, as there are no connections yet.
+func (c *contact) begin(now time.Duration) error {
+	if c == nil || !c.filling.Load() || !c.connecting(now) {
+		return nil
+	}
+	return &storekit.UnavailableError{Err: errConnecting}
+}
+
+var errConnecting = errors.New("connections to the server are being made")
+
 // start runs f in the goroutine of the contact, unless it is busy.
 func (c *contact) start(f func(context.Context)) {
 	if !c.looking.CompareAndSwap(false, true) {
@@ -113,7 +131,10 @@ func (c *contact) start(f func(context.Context)) {
 				c.breaker.Explain(fmt.Errorf("redisstore: the client panicked: %v", p))
 			}
 		}()
-		defer c.since.Store(0)
+		defer func() {
+			c.filling.Store(false)
+			c.since.Store(0)
+		}()
 		// Nobody's context: what is connected here serves the calls that follow, whatever becomes of the present one.
 		ctx, cancel := context.WithTimeout(context.Background(), c.patience())
 		defer cancel()
@@ -168,8 +189,11 @@ func (c *contact) look(ctx context.Context) {
 		return
 	}
 	answered, silent := c.askIdle(ctx, client, "ping")
-	if !answered {
+	switch {
+	case !answered:
 		answered = c.connect(ctx, client, nil)
+	case c.far.Load(): // the call that failed has taken its connection with it
+		c.fill(ctx, client)
 	}
 	if answered && silent {
 		c.breaker.Hasten(c.clock.Now())
@@ -177,8 +201,10 @@ func (c *contact) look(ctx context.Context) {
 }
 
 // connect tries a new connection, which shows what a call would only see as time that ran out, and passes it to
-// inspect. Where it takes as long as a caller has, it makes connections for the pool as well. It reports whether the
-// server answers.
+// inspect. It reports whether the server answers.
+//
+// Where that takes so long that callers cannot make their own connections, it makes some for the pool. Calls fail at
+// once meanwhile: they would take connections that are about to be greeted, and lose them.
 func (c *contact) connect(ctx context.Context, client *redis.Client, inspect func(context.Context, *redis.Client)) bool {
 	began := c.clock.Now()
 	fresh, end, err := freshClient(ctx, client.Options())
@@ -190,16 +216,22 @@ func (c *contact) connect(ctx context.Context, client *redis.Client, inspect fun
 		c.breaker.Explain(unauthenticated(err))
 		return false
 	}
-	took := c.clock.Now() - began
-	c.measure(ctx, fresh)
-	if inspect != nil {
-		inspect(ctx, fresh)
-	}
-	if took > c.timeout/4 {
-		c.since.Store(max(1, int64(c.clock.Now())))
-		if c.fill(ctx, client) {
+	if now := c.clock.Now(); now-began > c.timeout/farShare {
+		c.far.Store(true)
+		c.since.Store(max(1, int64(now)))
+		c.filling.Store(true)
+		c.measure(ctx, fresh)
+		c.teach(ctx, fresh)
+		filled := c.fill(ctx, client)
+		c.filling.Store(false)
+		if filled {
 			c.breaker.Hasten(c.clock.Now())
 		}
+	} else {
+		c.measure(ctx, fresh)
+	}
+	if inspect != nil {
+		inspect(ctx, fresh)
 	}
 	return true
 }

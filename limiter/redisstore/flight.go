@@ -59,6 +59,10 @@ func (b *batcher) lead(ctx context.Context, f *flight) {
 		}
 		f.permit = permit
 	}
+	if err := b.contact.begin(now); err != nil {
+		b.finish(f, nil, err, storekit.Undecided)
+		return
+	}
 	b.contact.first()
 	start := f.batches[0].start
 	for _, w := range f.batches {
@@ -157,7 +161,8 @@ func (b *batcher) finish(f *flight, outcomes []outcome, err error, how storekit.
 	fastest := b.tally.flight(f, now, how)
 	b.end(f)
 	b.mu.Unlock()
-	if b.contact != nil {
+	if b.contact != nil && fastest > 0 {
+		b.pace.set(fastest)
 		b.contact.notices.roundTrip(fastest, b.timeout)
 	}
 	b.learn(f, now, outcomes, err, how)

@@ -60,7 +60,7 @@ func newServers(client redis.UniversalClient, cfg Config, clock *storekit.Clock)
 	s.newBatcher = func(client *redis.Client, greet func(context.Context) error) *batcher {
 		b := &batcher{
 			send: s.sender.send, clock: clock, timeout: cfg.Timeout, inline: inline, seed: maphash.MakeSeed(),
-			breaker: storekit.NewBreaker(cfg.Timeout),
+			pace: &pace{}, breaker: storekit.NewBreaker(cfg.Timeout),
 		}
 		if cfg.NoBreaker {
 			b.breaker = storekit.NeverOpen()
@@ -68,7 +68,7 @@ func newServers(client redis.UniversalClient, cfg Config, clock *storekit.Clock)
 		if client != nil || greet != nil {
 			b.contact = &contact{
 				greet: greet, breaker: b.breaker, clock: clock, timeout: cfg.Timeout, notices: notices,
-				prefix: cfg.Prefix, reload: s.reload,
+				prefix: cfg.Prefix, reload: s.reload, pace: b.pace,
 			}
 			b.contact.client.Store(client)
 		}

@@ -1,0 +1,38 @@
+package redisstore
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// pace says how soon flights follow each other. To a server near by, callers wait for the end of a flight: that takes no
+// time, and they go together. To one that is far there is no time to wait: a caller who has waited for longer than the
+// time-out leaves beyond the round trip is late. The zero value is for a server near by; a nil *pace too.
+type pace struct {
+	roundTrip atomic.Int64
+}
+
+// set notes how long a round trip takes.
+func (p *pace) set(roundTrip time.Duration) {
+	if p != nil && p.roundTrip.Load() != int64(roundTrip) {
+		p.roundTrip.Store(int64(roundTrip))
+	}
+}
+
+// late returns the time after which a flight is no longer waited for: a part of the time-out, and a quarter of what the
+// round trip leaves of it.
+func (p *pace) late(timeout time.Duration) time.Duration {
+	late := timeout / lateShare
+	if p != nil {
+		late = min(late, max((timeout-time.Duration(p.roundTrip.Load()))/4, timeout/64))
+	}
+	return late
+}
+
+// flights returns how many may be under way: as many as begin within a round trip.
+func (p *pace) flights(timeout time.Duration) int {
+	if p == nil {
+		return maxFlights
+	}
+	return max(maxFlights, 1+int(time.Duration(p.roundTrip.Load())/p.late(timeout)))
+}
