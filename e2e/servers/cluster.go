@@ -1,15 +1,17 @@
 package servers
 
 import (
+	"slices"
 	"strconv"
 	"testing"
 )
 
 const clusterSlots = 16384 // fixed by the Redis Cluster specification
 
-// Cluster is a Redis Cluster of three masters without replicas.
+// Cluster is a Redis Cluster of three masters.
 type Cluster struct {
-	Masters []*Server // the slots are spread over them evenly, in this order
+	Masters  []*Server // the slots are spread over them evenly, in this order
+	Replicas []*Server // one of each master, in the same order; none unless started by ReplicatedCluster
 }
 
 // RedisCluster starts a cluster and returns when all of it answers for all slots. Options are added to the command
@@ -29,6 +31,35 @@ func RedisCluster(t testing.TB, options ...string) *Cluster {
 		mustAsk(t, c.Masters[0].Addr(), "CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(node.port), busPort(node.port))
 	}
 	c.AwaitOK(t)
+	return c
+}
+
+// ReplicatedCluster starts a cluster in which each master has a replica, and returns when all replicas are in step: one
+// takes over some two seconds after its master was killed.
+func ReplicatedCluster(t testing.TB, options ...string) *Cluster {
+	t.Helper()
+	options = append([]string{"--repl-diskless-sync-delay", "0"}, options...)
+	c := RedisCluster(t, options...)
+	for _, master := range c.Masters {
+		replica := clusterNode(t, options)
+		mustAsk(t, replica.Addr(), "CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(master.port), busPort(master.port))
+		id := mustAsk(t, master.Addr(), "CLUSTER", "MYID")
+		await(t, "replica", func() error {
+			_, err := ask(replica.Addr(), "CLUSTER", "REPLICATE", id)
+			return err
+		})
+		c.Replicas = append(c.Replicas, replica)
+	}
+	for _, replica := range c.Replicas {
+		await(t, "replica", func() error {
+			return expect(replica.Addr(), []string{"INFO", "replication"}, "role:slave", "master_link_status:up")
+		})
+	}
+	for _, node := range slices.Concat(c.Masters, c.Replicas) {
+		await(t, "cluster", func() error {
+			return expect(node.Addr(), []string{"CLUSTER", "INFO"}, "cluster_state:ok", "cluster_known_nodes:6")
+		})
+	}
 	return c
 }
 
