@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -29,6 +30,20 @@ func ExampleNew() {
 	default:
 		fmt.Println("left:", decision.Remaining)
 	}
+}
+
+// A program that is not to begin without Redis asks before it serves, and gets the real reason.
+func ExampleStore_Ping() {
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", ContextTimeoutEnabled: true}) // where nothing listens
+	defer client.Close()
+	store, err := redisstore.New(client, redisstore.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	fmt.Println(store.Ping(ctx))
+	// Output: redisstore: dial tcp 127.0.0.1:1: connect: connection refused
 }
 
 // Two programs over one server share counts where prefix and scope agree. A Prefix of its own keeps a program apart;

@@ -29,10 +29,13 @@ func (p *pace) late(timeout time.Duration) time.Duration {
 	return late
 }
 
+// mostFlights bounds the connections to a distant server.
+const mostFlights = 32
+
 // flights returns how many may be under way: as many as begin within a round trip.
 func (p *pace) flights(timeout time.Duration) int {
 	if p == nil {
 		return maxFlights
 	}
-	return max(maxFlights, 1+int(time.Duration(p.roundTrip.Load())/p.late(timeout)))
+	return min(max(maxFlights, 1+int(time.Duration(p.roundTrip.Load())/p.late(timeout))), mostFlights)
 }

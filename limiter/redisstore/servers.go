@@ -43,7 +43,10 @@ func newServers(client redis.UniversalClient, cfg Config, clock *storekit.Clock)
 	case *redis.ClusterClient:
 		inline = c.Options().ContextTimeoutEnabled
 		s.named, s.reload, s.address = masterOf(c, &s.sender.answered), c.ReloadState, strings.Join(c.Options().Addrs, ",")
-		greet = greetMasters(c, &s.sender.answered)
+		greet = func(ctx context.Context) error {
+			return greetMasters(ctx, c, &s.sender.answered,
+				func(ctx context.Context, master *redis.Client) error { return ping(ctx, master) })
+		}
 		s.sender.perKey.Store(true)
 	case *redis.Ring:
 		inline = c.Options().ContextTimeoutEnabled
