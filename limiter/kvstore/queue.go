@@ -49,7 +49,7 @@ func newQueue(timeout time.Duration) *queue {
 
 // submit has b decided, alone or together with others. After an error nothing of b is kept.
 func (s *Store) submit(ctx context.Context, b *batch) error {
-	f, err := s.queue.enter(ctx, b, s.breaker.Open())
+	f, err := s.enter(ctx, b)
 	switch {
 	case err != nil:
 	case f != nil:
@@ -84,28 +84,33 @@ func (s *Store) wait(ctx context.Context, b *batch) error {
 
 // enter returns a flight for the caller to fly, or nil if b waits for another's. A probe, by which a breaker finds out
 // whether the KV is back, flies alone: nobody waits for it.
-func (q *queue) enter(ctx context.Context, b *batch, probe bool) (*flight, error) {
-	if probe {
+func (s *Store) enter(ctx context.Context, b *batch) (*flight, error) {
+	if s.breaker.Open() {
 		return b.ownFlight(nil), nil
 	}
 	now := time.Now()
+	q := s.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l := q.find(b)
 	if l == nil {
-		return q.open(b, now), nil
+		l = &b.line
+		q.open(l, b)
 	}
 	free := l.free(now, q.timeout)
-	if !free && q.waiting >= maxWaiting {
-		return nil, &storekit.UnavailableError{Err: storekit.ErrBusy}
+	if free && len(l.waiting) == 0 {
+		return q.fly(l, b.ownFlight(l), now), nil
 	}
-	l.waiting = append(l.waiting, b)
-	q.waiting++
-	if free {
-		return q.begin(l, now), nil
+	if q.waiting >= maxWaiting {
+		return nil, &storekit.UnavailableError{Err: storekit.ErrBusy}
 	}
 	b.ctx, b.waitsIn = ctx, l
 	b.wake, b.ends = make(chan struct{}), now.Add(q.timeout)
+	l.waiting = append(l.waiting, b)
+	q.waiting++
+	if free {
+		q.launch(s, l, now)
+	}
 	return nil, nil
 }
 
@@ -119,23 +124,25 @@ func (q *queue) find(b *batch) *line {
 	return nil
 }
 
-// open makes a line for the counters of b, and the flight of b.
-func (q *queue) open(b *batch, now time.Time) *flight {
-	b.line = line{counters: b.counters}
-	l := &b.line
+// open makes l the line for the counters of b.
+func (q *queue) open(l *line, b *batch) {
+	l.counters, l.flights = b.counters, b.single.flights[:0]
 	for i := range b.counters {
 		q.lines[b.counters[i].hash] = l
 	}
-	f := b.ownFlight(l)
-	f.began = now
-	b.single.flights[0] = f
-	l.flights = b.single.flights[:]
-	return f
 }
 
+// ownFlight returns a flight of b alone, with the memory of b.
 func (b *batch) ownFlight(l *line) *flight {
 	b.flight.batches, b.flight.line = b.single.batches[:], l
 	return &b.flight
+}
+
+// fly notes that f is under way.
+func (q *queue) fly(l *line, f *flight, now time.Time) *flight {
+	f.began = now
+	l.flights = append(l.flights, f)
+	return f
 }
 
 // begin makes a flight of all who wait in l, or returns nil if nobody does any more.
@@ -149,9 +156,7 @@ func (q *queue) begin(l *line, now time.Time) *flight {
 	for _, b := range batches {
 		b.boarded = true
 	}
-	f := &flight{batches: batches, line: l, began: now}
-	l.flights = append(l.flights, f)
-	return f
+	return q.fly(l, &flight{batches: batches, line: l}, now)
 }
 
 // end counts f, which ended with err, makes room for the flight after it, and has that fly. It is harmless to repeat.
