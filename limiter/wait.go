@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// ErrWaitTooLong is wrapped by the error of [Limiter.Wait] if its context would end before a unit is free, or if the key
-// can never have one. It is no [context.DeadlineExceeded]: that is for a context that has ended, and for a store that
-// did not answer in time.
+// ErrWaitTooLong is wrapped by the error of [Limiter.Wait] if its context would end before a unit is free, or if the
+// key can never have one. It is no [context.DeadlineExceeded]: that is for a context that has ended, and for a store
+// that did not answer in time.
 var ErrWaitTooLong = errors.New("limiter: the wait would be too long")
 
 // Wait blocks until it has spent one unit of key. Its errors are

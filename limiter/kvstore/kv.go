@@ -10,7 +10,8 @@ import (
 // batch cannot be decided, and the KV is not taken to be down.
 var ErrValue = errors.New("the value is no count")
 
-// KV is all that a key-value store must offer. Its methods are called by many goroutines at once.
+// KV is all that a key-value store must offer. Its methods are called by many goroutines at once. Keys name clients: a
+// KV should not log them.
 //
 // Keys are at most 200 bytes of printable ASCII without spaces. A method must not keep the slice of keys. It should
 // return when ctx ends; a [Store] does not wait for one that does not, and tolerates a bounded number of those.

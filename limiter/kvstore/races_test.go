@@ -195,8 +195,9 @@ func TestClocksApartBeyondSkew(t *testing.T) {
 		t.Run(algorithm.String(), func(t *testing.T) {
 			clock := newClock()
 			kv := newMapKV(clock.Now)
-			slow := newStore(t, kv, kvstore.Config{Now: clock.Now, DenyCache: -1})
-			fast := newStore(t, kv, kvstore.Config{Now: clock.ahead(clockGap), DenyCache: -1})
+			slow := newStore(t, kv, kvstore.Config{Timeout: patient, Now: clock.Now, DenyCache: -1})
+			ahead := clock.ahead(clockGap)
+			fast := newStore(t, kv, kvstore.Config{Timeout: patient, Now: ahead, DenyCache: -1})
 			limit := limiter.Limit{Requests: 10, Window: time.Minute, Algorithm: algorithm}
 
 			const windows = 4

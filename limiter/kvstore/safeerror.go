@@ -24,8 +24,8 @@ const (
 	shortPart = 4
 )
 
-// safeError is an error of a KV whose text is fit for a log: it holds no key and is bounded. [errors.Is] and [errors.As]
-// find what the KV returned, but no text of it is found by unwrapping.
+// safeError is an error of a KV whose text is fit for a log: it holds no key and is bounded. [errors.Is] and
+// [errors.As] find what the KV returned, but no text of it is found by unwrapping.
 type safeError struct {
 	text string
 	err  error

@@ -29,9 +29,16 @@ type Store struct {
 	spentUnderError atomic.Uint64
 }
 
-// Take is [limiter.Store]'s. Its errors are those of the KV, one that wraps [context.DeadlineExceeded] after
-// Timeout, and a [*storekit.UnavailableError] while the KV is not asked because it failed or stalls. After an error
-// units of the batch may stay spent only where the outcome of an Add is unknown, or an Add to subtract them failed.
+// Take is [limiter.Store]'s. Its errors are
+//
+//   - those of the KV, without the keys in their texts;
+//   - ctx's own, at once when ctx ends, or with Config.Direct when the KV returns;
+//   - one that wraps [context.DeadlineExceeded] after Timeout;
+//   - a [*storekit.UnavailableError] while the KV is not asked because it failed, with the cause, or because too many
+//     calls or callers wait.
+//
+// After an error units of the batch may stay spent only where the outcome of an Add is unknown, or an Add to subtract
+// them failed.
 func (s *Store) Take(ctx context.Context, charges []limiter.Charge) (taken bool, err error) {
 	if err := s.check(ctx, charges); err != nil || len(charges) == 0 {
 		return err == nil, err

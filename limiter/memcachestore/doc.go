@@ -19,6 +19,7 @@
 //
 // gomemcache knows no contexts and waits for its own Timeout, 500 ms unless set. A decision does not: it fails after
 // [Config].Timeout, and a bounded number of goroutines waits for the client. Set the client's MaxIdleConns to the
-// number of decisions at the same time: it is 2 unless set, and every call beyond opens a connection and closes it
-// again.
+// number of keys that are asked for at the same time: it is 2 unless set, and every call beyond opens a connection and
+// closes it again. Callers who ask for one key share their calls, so a client that sends a thousand requests at once
+// needs a connection or two.
 package memcachestore

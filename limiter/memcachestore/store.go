@@ -107,9 +107,10 @@ func New(client *memcache.Client, cfg Config) (*Store, error) {
 	return &Store{engine: engine, client: client}, nil
 }
 
-// Take is [limiter.Store]'s. Its errors are those of the client, and a storekit.UnavailableError while memcached is not
-// asked because it failed or stalls. Every time-out wraps [context.DeadlineExceeded], those of the client too. After an
-// error units of the batch may stay spent only where an answer of memcached was lost, or subtracting them failed.
+// Take is [limiter.Store]'s. Its errors are those of the client, without the keys in their texts, ctx's own, and a
+// storekit.UnavailableError while memcached is not asked because it failed, with the cause, or stalls. Every time-out
+// wraps [context.DeadlineExceeded], those of the client too. After an error units of the batch may stay spent only
+// where an answer of memcached was lost, or subtracting them failed.
 func (s *Store) Take(ctx context.Context, charges []limiter.Charge) (taken bool, err error) {
 	return s.engine.Take(ctx, charges)
 }
@@ -129,8 +130,8 @@ func (s *Store) Healthy() bool { return s.engine.Healthy() }
 
 // Ping returns nil if every server answers: to find out at the start of a program whether the configuration is right,
 // and not with its first request. The servers are asked one after the other, each for as long as the client's Timeout
-// allows; Config.Timeout and the breaker do not matter. When ctx ends Ping returns its error, and the client goes on for
-// at most that long.
+// allows; Config.Timeout and the breaker do not matter. When ctx ends Ping returns its error, and the client goes on
+// for at most that long.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
