@@ -85,7 +85,7 @@ func (d *decision) countLocally(ctx context.Context, which []int) {
 	batch := make([]limiter.Charge, len(which))
 	for j, i := range which {
 		batch[j] = d.charges[i]
-		batch[j].Limit = share(batch[j].Limit, batch[j].Cost, d.s.instances)
+		batch[j].Limit = storekit.Share(batch[j].Limit, batch[j].Cost, d.s.instances)
 	}
 	taken, err := d.m.askStore(ctx, d.m.local(), batch)
 	if err != nil {
@@ -100,26 +100,6 @@ func (d *decision) countLocally(ctx context.Context, which []int) {
 	if !taken {
 		d.status = http.StatusTooManyRequests
 	}
-}
-
-// share returns one instance's part of a limit, rounded up, and large enough for a cost that the whole limit has room
-// for.
-func share(l limiter.Limit, cost, instances int64) limiter.Limit {
-	capacity := l.Capacity()
-	if capacity == 0 {
-		return l
-	}
-	part := (capacity-1)/instances + 1
-	if cost <= capacity {
-		part = max(part, cost)
-	}
-	l.Requests = (l.Requests-1)/instances + 1
-	if l.Algorithm == limiter.TokenBucket {
-		l.Burst = part
-	} else {
-		l.Requests = part
-	}
-	return l
 }
 
 // newLocalStore returns the store that counts while the configured one cannot: a memstore of default size.

@@ -10,6 +10,9 @@
 //	...
 //	d, err := mail.Allow(ctx, recipient)
 //
+// An error is the store's: it could not decide, and what to do then is up to the caller. A store that
+// storekit.WithFallback returns counts in this process instead.
+//
 // # Words
 //
 //   - unit: what a limit counts. A request costs one unit unless its Cost says otherwise.

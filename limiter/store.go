@@ -77,6 +77,10 @@ type Charge struct {
 	// asking its server, or because of an Enforce charge on a limit of 0. Charges of the batch that it has not judged
 	// have Allowed true, and the rest of their Decision and their State are 0.
 	Cached bool
+	// Local is true if a second store in this process has decided in place of the first one, by its share of the limit:
+	// the store that storekit.WithFallback returns fills it in, and others leave it as it is. In a refund it says which
+	// of the two was charged.
+	Local bool
 }
 
 // SameCounter reports whether c and other ask the same counter.

@@ -25,6 +25,18 @@ type StoreStats struct {
 	// SpentUnderError are units of batches that ended with an error although the server may have spent them, or has
 	// spent them and could not take them back.
 	SpentUnderError uint64 `json:"spentUnderError"`
+
+	// Fallback is set by the store that storekit.WithFallback returns; all else is that of the store in front then.
+	Fallback *FallbackStats `json:"fallback,omitempty"`
+}
+
+// FallbackStats is what a store in this process had to decide in place of another one.
+type FallbackStats struct {
+	Decided uint64 `json:"decided"` // batches that it has decided
+	// Since is when the store in front first failed after its last answer, the zero time while it answers.
+	Since time.Time `json:"since,omitzero"`
+	// Cause is that failure, "" while Since is zero.
+	Cause string `json:"cause,omitempty"`
 }
 
 // ServerStats is how a store fares with one server.

@@ -28,9 +28,8 @@ func testRefund(s *storeTest) {
 func testRefundUnknown(s *storeTest) {
 	key := s.charge("key", 5, 0)
 	s.pass(cost(-3, key))
-	unknown := key
-	unknown.At = s.now()
-	s.pass(cost(-3, unknown))
+	unknown := s.pass(as(limiter.Peek, cost(1, key)))[0]
+	s.pass(as(limiter.Enforce, cost(-3, unknown)))
 	s.pass(cost(-3, s.charge("another", 5, 0)), cost(2, key))
 	s.wantLeft(3, key)
 	s.pass(cost(3, key))

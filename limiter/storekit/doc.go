@@ -6,6 +6,7 @@
 //   - [Calls] bounds how long a caller waits for a client library that has no deadlines of its own, and how many calls
 //     pile up behind a server that stalls;
 //   - [WithTimeout] gives a store of which nobody knows how long it takes the time-out that a caller relies on;
+//   - [WithFallback] counts in this process while a store cannot decide;
 //   - a [Clock] never goes back;
 //   - [AppendName] makes a readable or hashed part of a counter's name.
 //

@@ -90,7 +90,7 @@ func (s *timedStore) Take(ctx context.Context, charges []limiter.Charge) (taken 
 	}
 	for i := range charges {
 		c, judged := &charges[i], &own[i]
-		c.State, c.Decision, c.Cached = judged.State, judged.Decision, judged.Cached
+		c.State, c.Decision, c.Cached, c.Local = judged.State, judged.Decision, judged.Cached, judged.Local
 	}
 	return answer, nil
 }
