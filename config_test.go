@@ -229,15 +229,6 @@ func TestNewTakesTheExtremes(t *testing.T) {
 	}
 }
 
-func TestPerIPPanicsOnAnInvalidLimit(t *testing.T) {
-	defer func() {
-		if got := recover(); got == nil {
-			t.Error("PerIP(0, 0) did not panic")
-		}
-	}()
-	httplimit.PerIP(0, 0)
-}
-
 func TestZeroMiddlewarePassesEverything(t *testing.T) {
 	var m httplimit.Middleware
 	for range 3 {

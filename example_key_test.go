@@ -119,6 +119,20 @@ func ExampleClientIPFrom() {
 	// 429
 }
 
+// The address for a log line is the one that the rules count, whatever a client has written into the header.
+func ExampleClientAddr() {
+	client := httplimit.ClientIP(netip.MustParsePrefix("10.0.0.0/8")) // the load balancer's network, also a rule's Key
+	h := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		addr, err := httplimit.ClientAddr(client, r)
+		fmt.Println(addr, err)
+	})
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.RemoteAddr = "10.0.0.1:5678"
+	r.Header.Set("X-Forwarded-For", "1.1.1.1, 203.0.113.9") // the client has written the first one
+	h.ServeHTTP(httptest.NewRecorder(), r)
+	// Output: 203.0.113.9 <nil>
+}
+
 // A key of one's own. Subjects are unique only for their issuer, so both are parts of the key.
 func ExampleKeyFunc() {
 	type claims struct{ issuer, subject string }

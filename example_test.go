@@ -36,6 +36,31 @@ func ExamplePerIP() {
 	// 429
 }
 
+// One line for any other key: each user two requests a minute, and each address those that it sends without a user.
+func ExamplePerKey() {
+	limit := httplimit.PerKey(2, time.Minute, httplimit.Header("X-User")) // that authentication has written
+	h := limit(hello)
+	for range 3 {
+		show(h, "X-User", "ann")
+	}
+	show(h, "X-User", "bob")
+	// Output:
+	// 200
+	// 200
+	// 429
+	// 200
+}
+
+// Must saves the error of a configuration that stands in the program: a fault is found when it starts.
+func ExampleMust() {
+	m := httplimit.Must(httplimit.New(httplimit.Config{Rules: []httplimit.Rule{
+		{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1)},
+	}}))
+	h := m.Handler(hello)
+	fmt.Println(visit(h, "/").Code, visit(h, "/").Code)
+	// Output: 200 429
+}
+
 // Several rules are decided in one step: a request that one of them refuses spends nothing of the others.
 func ExampleNew() {
 	m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{

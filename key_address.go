@@ -1,8 +1,9 @@
 package httplimit
 
 import (
+	"fmt"
+	"net/http"
 	"net/netip"
-	"slices"
 
 	"github.com/httplimit/httplimit/internal/clientip"
 	"github.com/httplimit/httplimit/internal/keyenc"
@@ -32,9 +33,34 @@ func ClientIP(trusted ...netip.Prefix) Key {
 
 // ClientIPFrom is [ClientIP] for setups that need more than a list of proxies. Its faults are reported by [New].
 func ClientIPFrom(cfg ClientIPConfig) Key {
-	cfg.TrustedProxies = slices.Clone(cfg.TrustedProxies)
-	cfg.NAT64 = slices.Clone(cfg.NAT64)
-	return clientIP(cfg)
+	resolver, faults := clientip.New(clientip.Config(cfg))
+	return clientIP{resolver, faults}
+}
+
+// ClientAddr returns the address of the client that r comes from, as client finds it: a Key made by [ClientIP] or
+// [ClientIPFrom]. It is the whole address, not masked to a bucket, without a zone, and IPv4 where it is IPv4-mapped or
+// in ClientIPConfig.NAT64: for logs, and for what else needs an address that no client chooses.
+//
+// It returns an error if client is another kind of Key, or faulty; if its header names several addresses, see [Key];
+// and one that wraps [ErrNoKey] if the peer has no address, as on a unix socket, and no trusted hop reported one. It is
+// safe for concurrent use and costs no allocation.
+func ClientAddr(client Key, r *http.Request) (netip.Addr, error) {
+	k, ok := client.(clientIP)
+	switch {
+	case !ok:
+		return netip.Addr{}, fmt.Errorf("httplimit: ClientAddr by a %T, want a Key made by ClientIP or ClientIPFrom", client)
+	case len(k.faults) > 0:
+		return netip.Addr{}, fmt.Errorf("httplimit: ClientAddr by a faulty key: %s: %s", k.faults[0].Field, k.faults[0].Reason)
+	}
+	header := k.resolver.Header()
+	addr, origin := k.resolver.Client(r.RemoteAddr, r.Header.Values(header))
+	switch {
+	case origin == clientip.Ambiguous:
+		return netip.Addr{}, fmt.Errorf("httplimit: %w", &ambiguousError{header: header})
+	case !addr.IsValid():
+		return netip.Addr{}, fmt.Errorf("httplimit: the peer has no IP address: %w", ErrNoKey)
+	}
+	return k.resolver.Unembed(addr), nil
 }
 
 // ClientIPConfig says how to find a client's address. The zero value is the socket peer.
@@ -70,20 +96,25 @@ type ClientIPConfig struct {
 	NAT64 []netip.Prefix
 }
 
-type clientIP ClientIPConfig
+// clientIP finds addresses, or says what is wrong with its configuration.
+type clientIP struct {
+	resolver *clientip.Resolver
+	faults   []clientip.Fault
+}
 
 func (clientIP) sealed() {}
 
-func (cfg clientIP) compile(c *keyCompiler, field string) keyNode {
-	resolver, faults := clientip.New(clientip.Config(cfg))
-	for _, fault := range faults {
+func (k clientIP) compile(c *keyCompiler, field string) keyNode {
+	for _, fault := range k.faults {
 		c.fault(field+"."+fault.Field, "%s", fault.Reason)
 	}
-	if len(faults) > 0 {
+	if len(k.faults) > 0 {
 		return nil
 	}
-	header := resolver.Header()
-	return &addressKey{resolver: resolver, header: header, several: &ambiguousError{header: header}, warnings: c.warnings}
+	header := k.resolver.Header()
+	return &addressKey{
+		resolver: k.resolver, header: header, several: &ambiguousError{header: header}, warnings: c.warnings,
+	}
 }
 
 // addressKey is the leaf of a ClientIP. What it finds is the bucket of the client's address: a text or a network.

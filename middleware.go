@@ -67,15 +67,33 @@ func (m *Middleware) configure(cfg Config, store limiter.Store) error {
 	return nil
 }
 
-// PerIP limits each client address to n requests per window, counted in memory over a sliding window: one line of
-// protection. The address is that of the socket peer, IPv6 by its /64; behind a proxy use [New] with [ClientIP] and
-// the proxy's addresses. With n = 0 nobody gets through. It panics if the limit is invalid.
-func PerIP(n int64, window time.Duration) func(http.Handler) http.Handler {
-	m, err := New(Config{Rules: []Rule{{Name: "ip", Key: ClientIP(), Limit: limiter.Per(n, window)}}})
+// Must returns m, and panics on an error: for programs that cannot go on without their limits, and configurations that
+// no user writes.
+//
+//	r.Use(ginlimit.New(httplimit.Must(httplimit.New(cfg))))
+func Must(m *Middleware, err error) *Middleware {
 	if err != nil {
 		panic(err)
 	}
-	return m.Handler
+	return m
+}
+
+// PerIP limits each client address to n requests per window, counted in memory over a sliding window: one line of
+// protection. The address is that of the socket peer, IPv6 by its /64; behind a proxy use [PerKey] with a [ClientIP]
+// that has the proxy's addresses. With n = 0 nobody gets through. It panics if the limit is invalid.
+func PerIP(n int64, window time.Duration) func(http.Handler) http.Handler {
+	return one(Rule{Name: "ip", Key: ClientIP(), Limit: limiter.Per(n, window)})
+}
+
+// PerKey is [PerIP] for any key: n requests per window for each identity that key finds, and for each peer address
+// without one, see Rule.NoKey. The rule's name in the fields is "key". It panics if the limit or the key is invalid.
+func PerKey(n int64, window time.Duration, key Key) func(http.Handler) http.Handler {
+	return one(Rule{Name: "key", Key: key, Limit: limiter.Per(n, window)})
+}
+
+// one returns the handler of a Middleware that has one rule, and panics if it is faulty.
+func one(rule Rule) func(http.Handler) http.Handler {
+	return Must(New(Config{Rules: []Rule{rule}})).Handler
 }
 
 // Handler returns a handler that calls next for requests within the limits and answers the others. Fields are set

@@ -60,9 +60,8 @@ func newAddressList(client Key, networks []netip.Prefix) *addressList {
 		}
 		l.networks = append(l.networks, network)
 	}
-	cfg, isAddress := client.(clientIP)
-	if resolver, faults := clientip.New(clientip.Config(cfg)); isAddress && len(faults) == 0 {
-		l.resolver = resolver
+	if k, isAddress := client.(clientIP); isAddress && len(k.faults) == 0 {
+		l.resolver = k.resolver
 	}
 	return l
 }
@@ -73,5 +72,5 @@ func (l *addressList) contain(r *http.Request) (inside, known bool) {
 		return false, false
 	}
 	at, _ := l.resolver.Client(r.RemoteAddr, r.Header.Values(l.resolver.Header()))
-	return l.networks.Contain(at), at.IsValid()
+	return l.networks.Contain(at) || l.networks.Contain(l.resolver.Unembed(at)), at.IsValid()
 }

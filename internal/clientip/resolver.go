@@ -154,11 +154,17 @@ func (r *Resolver) ParseBucket(s string) (text string, network netip.Prefix, err
 		"want such as 192.0.2.7 or 2001:db8:1:2::/64", s)
 }
 
-func (r *Resolver) bucket(addr netip.Addr, text string) (string, netip.Prefix) {
+// Unembed returns the IPv4 address that stands in an address of the networks of NAT64, and every other one as it is.
+func (r *Resolver) Unembed(addr netip.Addr) netip.Addr {
 	if addr.Is6() && r.nat64.Contain(addr) {
 		raw := addr.As16()
-		addr = netip.AddrFrom4([4]byte(raw[nat64Bits/8:]))
+		return netip.AddrFrom4([4]byte(raw[nat64Bits/8:]))
 	}
+	return addr
+}
+
+func (r *Resolver) bucket(addr netip.Addr, text string) (string, netip.Prefix) {
+	addr = r.Unembed(addr)
 	bits := r.ipv6Bits
 	if addr.Is4() {
 		bits = r.ipv4Bits
