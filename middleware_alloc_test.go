@@ -1,6 +1,7 @@
 package httplimit
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -23,19 +24,23 @@ func TestHandlerAllocations(t *testing.T) {
 	year := 366 * 24 * time.Hour // no window boundary comes in between
 	tests := map[string]struct {
 		limit limiter.Limit
+		count func(int) bool
 		want  float64 // the values stand in an arena, which is made for many requests at once
 	}{
-		"allowed": {limiter.Per(1_000_000, year), 0},
-		"refused": {limiter.Per(1, year), 0},
+		"allowed": {limiter.Per(1_000_000, year), nil, 0},
+		"refused": {limiter.Per(1, year), nil, 0},
+		"watched": {limiter.Per(1_000_000, year), func(int) bool { return true }, 1}, // one more for a writer that can more
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			m, err := New(Config{Rules: []Rule{{Name: "ip", Key: ClientIP(), Limit: tt.limit}}})
+			m, err := New(Config{Rules: []Rule{{Name: "ip", Key: ClientIP(), Limit: tt.limit, CountStatus: tt.count}}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			h := m.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-			w, r := discard{http.Header{}}, httptest.NewRequest(http.MethodGet, "/", nil)
+			ctx, cancel := context.WithCancel(t.Context()) // those of a server can be cancelled
+			defer cancel()
+			w, r := discard{http.Header{}}, httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil)
 			h.ServeHTTP(w, r)
 			if got := testing.AllocsPerRun(1000, func() { clear(w.header); h.ServeHTTP(w, r) }); got > tt.want {
 				t.Errorf("got %v allocations a request, want at most %v", got, tt.want)

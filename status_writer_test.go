@@ -167,6 +167,13 @@ func TestHandlersSeeTheWriterThatThereIs(t *testing.T) {
 			if can(got) != can(w) {
 				t.Errorf("set %#x: the handler sees %q, want %q", set, can(got), can(w))
 			}
+			below := got
+			for range 2 { // past what watches the answer
+				below = below.(interface{ Unwrap() http.ResponseWriter }).Unwrap()
+			}
+			if below != w {
+				t.Errorf("set %#x: Unwrap leads to %T, want the writer itself", set, below)
+			}
 		})
 	}
 }
