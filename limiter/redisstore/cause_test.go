@@ -286,3 +286,52 @@ func TestWarnsOfAClockThatIsAhead(t *testing.T) {
 		})
 	}
 }
+
+func TestStats(t *testing.T) {
+	t.Parallel()
+	server := startFake(t)
+	client := connect(t, server.Addr())
+	store := newStore(t, client, redisstore.Config{DenyCache: 100})
+	if got := store.Stats(); len(got.Servers) != 1 || got.Servers[0].Address != server.Addr() || !got.Servers[0].Healthy ||
+		!got.Servers[0].Since.IsZero() {
+		t.Errorf("before the first decision: got %+v, want one server that has not answered", got)
+	}
+	for range 5 { // one is let in, one refused by the server, three from memory
+		take(t, store, charge("key", limiter.PerHour(1), 1))
+	}
+	got := store.Stats()
+	if s := got.Servers[0]; s.Calls < 2 || s.Callers != s.Calls || s.FlightSizes[0] != s.Calls || s.Failed != 0 ||
+		s.Since.IsZero() || s.Waiting != 0 {
+		t.Errorf("the server: got %+v, want at least two calls of one caller each", s)
+	}
+	if got.DenyCacheHits != 3 || got.DenyCacheEntries != 1 || got.DenyCacheCapacity < 100 || got.SpentUnderError != 0 {
+		t.Errorf("got %+v, want three hits in a deny cache of 100 with one entry, and nothing spent under an error", got)
+	}
+}
+
+// Units whose answer is lost may be spent; those that were never sent, or that the server denied, are not.
+func TestStatsOfUnitsSpentUnderAnError(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		err  error
+		want uint64
+	}{
+		"the answer is lost": {io.ErrUnexpectedEOF, 7},
+		"never sent":         {&net.OpError{Op: "dial", Err: errors.New("connection refused")}, 0},
+		"denied":             {reply("NOPERM this user has no permissions"), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := connect(t, startFake(t).Addr())
+			client.AddHook(hook(func(context.Context, []redis.Cmder) error { return tc.err }))
+			store := newStore(t, client, redisstore.Config{Timeout: time.Second})
+			charges := []limiter.Charge{charge("a", limiter.PerHour(9), 7), charge("a", limiter.PerMinute(9), 0)}
+			if _, err := store.Take(t.Context(), charges); err == nil {
+				t.Fatal("no error")
+			}
+			store.Settle()
+			if got := store.Stats().SpentUnderError; got != tc.want {
+				t.Errorf("got %d, want %d", got, tc.want)
+			}
+		})
+	}
+}

@@ -48,7 +48,12 @@ func (t *tally) flight(f *flight, now time.Duration, how storekit.Outcome) (fast
 // Stats implements [limiter.StatsReporter]. Its servers are those that the client's topology names; a batch that is
 // tried again is a call more. The numbers of a server that has left the topology are gone.
 func (s *Store) Stats() limiter.StoreStats {
-	stats := limiter.StoreStats{SpentUnderError: s.spentUnderError.Load()}
+	stats := limiter.StoreStats{
+		DenyCacheEntries:  s.cache.Entries(),
+		DenyCacheCapacity: s.cache.Capacity(),
+		DenyCacheHits:     s.cache.Hits(),
+		SpentUnderError:   s.spentUnderError.Load(),
+	}
 	s.servers.each(func(address string, b *batcher) {
 		stats.Servers = append(stats.Servers, b.stats(address))
 	})
