@@ -4,6 +4,7 @@ package fleet_test
 
 import (
 	"fmt"
+	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,7 +26,16 @@ const (
 	noCache = -1
 )
 
-func TestMain(m *testing.M) { servers.Main(m) }
+func TestMain(m *testing.M) {
+	if addr := os.Getenv(callerEnv); addr != "" {
+		if err := process(addr); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(servers.Main(m))
+}
 
 func newStore(t *testing.T, client redis.UniversalClient, cfg redisstore.Config) *redisstore.Store {
 	t.Helper()
