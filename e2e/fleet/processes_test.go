@@ -28,7 +28,7 @@ const (
 	processes = 4
 	callers   = 8
 	calls     = 2000 // of each caller
-	quotaEach = 400 // units of each counter
+	quotaEach = 400  // units of each counter
 )
 
 // counters are all that the processes ask for. Windows without a boundary get refunds as well; those of a second are

@@ -50,6 +50,7 @@ type batcher struct {
 	flights []*flight     // under way, the latest last
 	tally   tally         // of the flights that have ended
 	sample  string        // a key that was sent to this server, the latest
+	sent    time.Duration // moment of the latest flight
 	timer   *time.Timer   // calls ring; nil until it has to
 	alarm   time.Duration // when it does; 0: not at all
 }
@@ -104,6 +105,18 @@ func (b *batcher) probe(own *batch) (*flight, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.begin(&flight{batches: []*batch{own}, permit: permit, permitted: true}), nil
+}
+
+// knock has the contact probe the server in place of a call, where there are none: a service that says it is not ready
+// gets none, and would never be ready again.
+func (b *batcher) knock() {
+	const idle = 2 * time.Second // the breaker probes once a second where there are calls
+	b.mu.Lock()
+	sent := b.sent
+	b.mu.Unlock()
+	if now := b.clock.Now(); now-sent > idle {
+		b.contact.knock(now)
+	}
 }
 
 // free reports whether a flight may start now: always the first; the second when enough callers want one; others when

@@ -335,3 +335,24 @@ func TestStatsOfUnitsSpentUnderAnError(t *testing.T) {
 		})
 	}
 }
+
+// A service that is not ready gets no requests, and asks for no decisions. It finds out all the same that its server is
+// back.
+func TestHealthyWithoutCalls(t *testing.T) {
+	t.Parallel()
+	server := startFake(t)
+	client := connect(t, server.Addr())
+	store := newStore(t, client, redisstore.Config{Timeout: 100 * time.Millisecond})
+	server.SetError("LOADING Redis is loading the dataset in memory")
+	untilOpen(t, store)
+	if store.Healthy() {
+		t.Error("healthy while the breaker is open")
+	}
+	server.SetError("")
+	for start := time.Now(); !store.Healthy(); time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > patient {
+			t.Fatal("not healthy, although the server is back")
+		}
+	}
+	store.Settle()
+}

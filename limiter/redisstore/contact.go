@@ -119,10 +119,39 @@ func (c *contact) begin(now time.Duration) error {
 
 var errConnecting = errors.New("connections to the server are being made")
 
-// start runs f in the goroutine of the contact, unless it is busy.
-func (c *contact) start(f func(context.Context)) {
-	if !c.looking.CompareAndSwap(false, true) {
+// knock probes the server as a call would, by a ping.
+func (c *contact) knock(now time.Duration) {
+	if c == nil {
 		return
+	}
+	permit, err := c.breaker.Begin(now)
+	if err != nil {
+		return
+	}
+	started := c.start(func(ctx context.Context) {
+		err := errExited
+		defer func() {
+			how := storekit.Succeeded
+			if err != nil {
+				how = storekit.Failed
+			}
+			c.breaker.End(permit, c.clock.Now(), how, err)
+		}()
+		if client := c.client.Load(); client != nil {
+			err = ping(ctx, client)
+		} else {
+			err = c.greet(ctx)
+		}
+	})
+	if !started {
+		c.breaker.End(permit, c.clock.Now(), storekit.Undecided, nil)
+	}
+}
+
+// start runs f in the goroutine of the contact, and reports false if that is busy.
+func (c *contact) start(f func(context.Context)) bool {
+	if !c.looking.CompareAndSwap(false, true) {
+		return false
 	}
 	go func() {
 		defer c.looking.Store(false)
@@ -140,6 +169,7 @@ func (c *contact) start(f func(context.Context)) {
 		defer cancel()
 		f(ctx)
 	}()
+	return true
 }
 
 // patience returns for how long the goroutine may run.

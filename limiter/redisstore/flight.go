@@ -85,7 +85,7 @@ func (b *batcher) lead(ctx context.Context, f *flight) {
 	}
 	b.mu.Lock()
 	f.ends, f.sent = ends, true
-	b.sample = f.batches[0].keys[0]
+	b.sample, b.sent = f.batches[0].keys[0], now
 	b.watch(ends)
 	b.mu.Unlock()
 	if inline {

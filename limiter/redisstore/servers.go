@@ -146,7 +146,12 @@ func (s *servers) each(f func(address string, b *batcher)) {
 
 func (s *servers) healthy() bool {
 	healthy := true
-	s.each(func(_ string, b *batcher) { healthy = healthy && !b.breaker.Open() })
+	s.each(func(_ string, b *batcher) {
+		if b.breaker.Open() {
+			healthy = false
+			b.knock()
+		}
+	})
 	return healthy
 }
 
