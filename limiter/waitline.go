@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -100,7 +101,7 @@ func (s *waitLines) refused(w *waiter, wait time.Duration) error {
 	w.asking = false
 	line.asking--
 	line.remaining = 0
-	at, _ := slices.BinarySearchFunc(line.waiting, w, func(a, b *waiter) int { return int(a.seq) - int(b.seq) })
+	at, _ := slices.BinarySearchFunc(line.waiting, w, func(a, b *waiter) int { return cmp.Compare(a.seq, b.seq) })
 	line.waiting = slices.Insert(line.waiting, at, w)
 	if line.freeAt = (time.Time{}); wait != Never {
 		line.freeAt = time.Now().Add(wait)
