@@ -162,12 +162,11 @@ func TestOpenBreakerTellsTheCause(t *testing.T) {
 	}}
 	store := newStore(t, kv, kvstore.Config{Now: clock.Now})
 	c := limiter.Charge{Scope: "s", Key: stored, Limit: limiter.PerMinute(10), Cost: 1}
-	var err error
 	for store.Healthy() {
-		_, err = store.Take(context.Background(), []limiter.Charge{c})
+		store.Take(context.Background(), []limiter.Charge{c})
 		clock.Advance(30 * time.Millisecond)
 	}
-	_, err = store.Take(context.Background(), []limiter.Charge{c})
+	_, err := store.Take(context.Background(), []limiter.Charge{c})
 	wantNoKey(t, err)
 	for _, want := range []string{"unavailable since ", "connection refused", "next try in "} {
 		if !strings.Contains(fmt.Sprint(err), want) {
