@@ -36,6 +36,7 @@ func TestExamples(t *testing.T) {
 		"tiers":       {talk: tiers},
 		"tokens":      {talk: tokens},
 		"reload":      {talk: reload(limits), flags: []string{"-limits", limits}},
+		"testing":     {talk: signUp},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -112,6 +113,16 @@ func tokens(t *testing.T, p *process) {
 	if got := send.Text(t, a); !strings.Contains(got, `"spent":13`) {
 		t.Errorf("the answer: got %s, want 13 tokens spent", got)
 	}
+}
+
+func signUp(t *testing.T, p *process) {
+	a, err := http.Post(p.url+"/signup", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkStatus(t, a, http.StatusCreated)
+	checkField(t, a, "RateLimit-Policy", `"signup";q=3;w=3600`)
+	send.Text(t, a)
 }
 
 func reload(file string) func(t *testing.T, p *process) {

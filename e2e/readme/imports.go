@@ -32,6 +32,7 @@ var importPaths = map[string]string{
 	"strconv":  "strconv",
 	"strings":  "strings",
 	"sync":     "sync",
+	"synctest": "testing/synctest",
 	"testing":  "testing",
 	"time":     "time",
 	"url":      "net/url",
