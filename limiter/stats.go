@@ -2,12 +2,15 @@ package limiter
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/httplimit/httplimit/limiter/internal/arith"
 )
 
-// Stats describes one counter at one moment, for operators. Its JSON names are stable.
+// Stats describes one counter at one moment, for operators. The names and units of its JSON are stable, and those of
+// httplimit.Verdict are the same: times are RFC 3339 in UTC, durations are whole milliseconds, rounded up, and null for
+// [Never].
 type Stats struct {
 	Limit Limit     `json:"limit"`
 	At    time.Time `json:"at"` // the moment, on the store's clock, UTC
@@ -26,12 +29,37 @@ type Stats struct {
 	// Estimate is what is compared with the limit: Current plus Previous x PreviousWeight, rounded down.
 	Estimate int64 `json:"estimate"`
 
-	// Allowed is true if one more unit would fit now. Durations are nanoseconds in JSON; RetryAfter is [Never] (the
-	// largest int64) if the limit can never allow a unit: a limit of 0, whatever its counter holds.
+	// Allowed is true if one more unit would fit now. RetryAfter is [Never] if the limit can never allow a unit: a
+	// limit of 0, whatever its counter holds.
 	Allowed    bool          `json:"allowed"`
 	Remaining  int64         `json:"remaining"`
 	RetryAfter time.Duration `json:"retryAfter"`
 	ResetAfter time.Duration `json:"resetAfter"`
+}
+
+// statsJSON is Stats with the units of JSON in place of those of Go.
+type statsJSON struct {
+	plainStats
+	RetryAfter Milliseconds `json:"retryAfter"`
+	ResetAfter Milliseconds `json:"resetAfter"`
+}
+
+type plainStats Stats
+
+// MarshalJSON implements [json.Marshaler].
+func (s Stats) MarshalJSON() ([]byte, error) {
+	return json.Marshal(statsJSON{plainStats(s), Milliseconds(s.RetryAfter), Milliseconds(s.ResetAfter)})
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (s *Stats) UnmarshalJSON(text []byte) error {
+	read := statsJSON{plainStats(*s), Milliseconds(s.RetryAfter), Milliseconds(s.ResetAfter)}
+	if err := json.Unmarshal(text, &read); err != nil {
+		return err
+	}
+	*s = Stats(read.plainStats)
+	s.RetryAfter, s.ResetAfter = time.Duration(read.RetryAfter), time.Duration(read.ResetAfter)
+	return nil
 }
 
 // Stats returns what the counters of key hold, one for each limit in the order given to [New]. It spends nothing.

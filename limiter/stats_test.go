@@ -81,7 +81,7 @@ func TestStatsInJSON(t *testing.T) {
 	const want = `[{"limit":"2/s","at":"2026-11-20T12:00:01Z","windowStart":"2026-11-20T12:00:01Z",` +
 		`"windowEnd":"2026-11-20T12:00:02Z",` +
 		`"current":0,"previous":2,"previousWeight":1,"estimate":2,"allowed":false,"remaining":0,` +
-		`"retryAfter":1000000,"resetAfter":501000000}]`
+		`"retryAfter":1,"resetAfter":501}]`
 	if string(got) != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
