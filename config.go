@@ -147,7 +147,7 @@ func (cfg Config) compile(store limiter.Store, log *logger, before *settings) (*
 		f.add("Headers", "%v", err)
 	}
 	s := &settings{
-		windows: windowSet{known: make(map[limiter.Limit]bool)},
+		windows: windowSet{known: make(map[window]bool)},
 		store:   store, headers: headers, instances: int64(max(1, cfg.Instances)), onDeny: cfg.OnDeny,
 		expose: cfg.Expose, observer: cfg.Observer, logger: log,
 	}

@@ -9,16 +9,6 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-// Verdict is what one rule says of one request.
-type Verdict struct {
-	Rule  string        // its name
-	Limit limiter.Limit // the limit that held
-	Cost  int64         // what the request was to spend
-	limiter.Decision
-
-	private, shadow bool // the rule is
-}
-
 type exposureKey struct{}
 
 // exposure is what the handler can learn of a request's decisions and add to them. It outlives the Outcome. Safe for

@@ -14,6 +14,7 @@ type decision struct {
 	m       *Middleware
 	s       *settings // that decided and will refund, also if another configuration is in force by then; nil: no rules
 	ctx     context.Context
+	quiet   bool // it is a look that warns of nothing and leaves no trace
 	rules   []appliedRule
 	charges []limiter.Charge // one for each of rules
 
@@ -28,6 +29,7 @@ type decision struct {
 type appliedRule struct {
 	*rule
 	source   Source
+	shadow   bool          // it refuses this client nothing: it is Shadow, or the client is outside of its Percent
 	whole    limiter.Limit // with SourceLocal: the limit of which the charge has this process's share
 	spent    bool          // the charge took units that can be refunded
 	violated bool          // the rule refused the request
@@ -62,6 +64,7 @@ func (d *decision) collect(r Request) {
 		if d.rules[n].rule != rule {
 			d.rules[n].rule = rule
 		}
+		d.rules[n].shadow = d.charges[n].Mode == limiter.Shadow
 	}
 }
 
@@ -87,7 +90,7 @@ func (d *decision) take(ctx context.Context, observer Observer) {
 func (d *decision) accept(taken bool) {
 	for i := range d.rules {
 		r, c := &d.rules[i], &d.charges[i]
-		if r.state.health.failing.Load() != nil {
+		if r.state.health.failing.Load() != nil && !d.quiet {
 			r.state.health.succeeded(d.m.logger, r.rule)
 		}
 		r.source = SourceStore
@@ -119,7 +122,7 @@ func (d *decision) judged(r *appliedRule, c *limiter.Charge, taken bool) {
 
 // reportRefusal logs what operators should know of a refusal.
 func (d *decision) reportRefusal(r *appliedRule, c *limiter.Charge) {
-	if r.Shadow {
+	if r.shadow {
 		r.state.shadow.refuse(d.m.logger, r.Name)
 	}
 	if c.RetryAfter == limiter.Never && c.Limit.Requests > 0 { // a limit of 0 is meant
@@ -140,8 +143,8 @@ func (d *decision) dropRules() {
 func (d *decision) verdict(i int) Verdict {
 	r, c := &d.rules[i], &d.charges[i]
 	v := Verdict{
-		Rule: r.Name, Limit: c.Limit, Cost: c.Cost, Decision: c.Decision,
-		private: r.Private, shadow: r.Shadow,
+		Rule: r.Name, Limit: c.Limit, Cost: c.Cost, Source: r.source, Decision: c.Decision,
+		private: r.Private, shadow: r.shadow,
 	}
 	if r.source == SourceLocal {
 		v.Limit = r.whole

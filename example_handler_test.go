@@ -2,6 +2,7 @@ package httplimit_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log"
 	"net/http"
@@ -102,6 +103,61 @@ func ExampleMiddleware_Peek() {
 	// Output:
 	// true 1
 	// true 1
+}
+
+// An operator looks where a customer stands whose plan is not the rule's Limit.
+func ExampleMiddleware_PeekLimit() {
+	pro := limiter.PerDay(1000)
+	m := httplimit.Must(httplimit.New(httplimit.Config{Rules: []httplimit.Rule{{
+		Name: "plan", Key: httplimit.ContextValue(tenantKey{}), Limit: limiter.PerMinute(10), Plans: []limiter.Limit{pro},
+		LimitFunc: func(*http.Request) (limiter.Limit, error) { return pro, nil }, // from the tenants' database
+	}}}))
+	show(authenticate(m.Handler(hello)), "Authorization", "Bearer t0k3n") // acme's
+	v, err := m.PeekLimit(context.Background(), "plan", pro, "acme")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(v.Remaining, "of", v.Limit, "by", v.Source)
+	// Output:
+	// 200
+	// 999 of 1000/d by store
+}
+
+// A page that tells users their quota, by their own plan. It costs them nothing to look: it stands beside the limiter.
+func ExampleMiddleware_PeekRequest() {
+	m := httplimit.Must(httplimit.New(httplimit.Config{Rules: []httplimit.Rule{{
+		Name: "plan", Key: httplimit.ContextValue(tenantKey{}), Limit: limiter.PerMinute(10),
+		Plans:     []limiter.Limit{limiter.PerDay(1000)},
+		LimitFunc: func(*http.Request) (limiter.Limit, error) { return limiter.PerDay(1000), nil },
+	}}}))
+	mux := http.NewServeMux()
+	mux.Handle("GET /reports", m.Handler(hello))
+	mux.HandleFunc("GET /me/quota", func(w http.ResponseWriter, r *http.Request) {
+		verdicts, err := m.PeekRequest(r)
+		if err != nil {
+			http.Error(w, "not known right now", http.StatusServiceUnavailable) // the error is for the log
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-store")
+		_ = json.NewEncoder(w).Encode(verdicts) // a client that has left is no fault of ours
+	})
+	h := authenticate(mux)
+	get := func(path string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		r.Header.Set("Authorization", "Bearer t0k3n")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w
+	}
+	get("/reports")
+	get("/me/quota")
+	var quota []httplimit.Verdict // as a client in Go reads it; a script finds durations in milliseconds
+	if err := json.Unmarshal(get("/me/quota").Body.Bytes(), &quota); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(quota[0].Rule, quota[0].Limit, quota[0].Remaining, quota[0].Source)
+	// Output: plan 1000/d 999 store
 }
 
 // An operator unblocks a client.

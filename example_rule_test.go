@@ -1,6 +1,7 @@
 package httplimit_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/httplimit/httplimit"
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/memstore"
 )
 
 // The plan of a tenant decides. Plans of one algorithm and window share a counter, so a change of the plan keeps what
@@ -38,6 +40,68 @@ func ExampleRule_limitFunc() {
 	authenticate(m.Handler(hello)).ServeHTTP(w, r)
 	fmt.Println(w.Header().Get("RateLimit-Policy"))
 	// Output: "plan";q=600;w=60
+}
+
+// Plans declares what LimitFunc may return beside Limit: New checks the limits, and Reset frees a customer whatever its
+// plan is, also from a process that has never served it.
+func ExampleRule_plans() {
+	free, pro := limiter.PerMinute(60), limiter.PerHour(2)
+	rule := httplimit.Rule{
+		Name: "plan", Key: httplimit.ContextValue(tenantKey{}), Limit: free, Plans: []limiter.Limit{pro},
+		LimitFunc: func(*http.Request) (limiter.Limit, error) { return pro, nil }, // from the tenants' database
+	}
+	store, err := memstore.New(memstore.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	service := httplimit.Must(httplimit.New(httplimit.Config{Store: store, Rules: []httplimit.Rule{rule}}))
+	backOffice := httplimit.Must(httplimit.New(httplimit.Config{Store: store, Rules: []httplimit.Rule{rule}}))
+	h := authenticate(service.Handler(hello))
+	for range 3 {
+		show(h, "Authorization", "Bearer t0k3n")
+	}
+	if err := backOffice.Reset(context.Background(), "plan", "acme"); err != nil {
+		log.Fatal(err)
+	}
+	show(h, "Authorization", "Bearer t0k3n")
+	// Output:
+	// 200
+	// 200
+	// 429
+	// 200
+}
+
+// A new limit is put in force for a tenth of the users first. The others are only reported, as by Shadow. Who is in
+// stays in when the percentage grows.
+func ExampleRule_percent() {
+	limits := func(percent int) httplimit.Config {
+		return httplimit.Config{Rules: []httplimit.Rule{{
+			Name: "user", Key: httplimit.Header("X-User"), Limit: limiter.PerDay(1), Percent: percent,
+		}}}
+	}
+	m := httplimit.Must(httplimit.New(limits(10)))
+	h := m.Handler(hello)
+	refused := func() (users int) {
+		for i := range 1000 {
+			r := httptest.NewRequest(http.MethodGet, "/", nil)
+			r.Header.Set("X-User", fmt.Sprint("user", i))
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if w.Code == http.StatusTooManyRequests {
+				users++
+			}
+		}
+		return users
+	}
+	refused() // the first request of each
+	fmt.Println("second requests refused at 10 %:", refused() > 50 && refused() < 150)
+	if err := m.Reconfigure(limits(100)); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("at 100 %:", refused())
+	// Output:
+	// second requests refused at 10 %: true
+	// at 100 %: 1000
 }
 
 // Writing costs five times as much as reading, and a health check nothing.
@@ -122,7 +186,7 @@ func ExampleRule_shadow() {
 	// Output:
 	// 200 200
 	// shadow allowed store 1
-	// shadow shadow-refused store 1
+	// shadow shadow_refused store 1
 }
 
 // The office is exempt. Behind a proxy it is the client's address that counts, so both get the same key.

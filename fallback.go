@@ -34,8 +34,8 @@ func (p FailurePolicy) String() string {
 	return nameOf(p, "fail-local", "fail-open", "fail-closed")
 }
 
-// failsClosed reports whether the rule refuses what the store cannot decide. A Shadow rule refuses nothing.
-func (r *rule) failsClosed() bool { return r.Failure == FailClosed && !r.Shadow }
+// failsClosed reports whether the rule refuses what the store cannot decide. A rule in shadow refuses nothing.
+func (r *appliedRule) failsClosed() bool { return r.Failure == FailClosed && !r.shadow }
 
 // fallBack applies the rules' policies after the store returned err.
 func (d *decision) fallBack(ctx context.Context, err error) {
@@ -44,7 +44,9 @@ func (d *decision) fallBack(ctx context.Context, err error) {
 	refused := d.refusedByZero()
 	for i := range d.rules {
 		r := &d.rules[i]
-		r.state.health.failed(d.m.logger, r.rule, err)
+		if !d.quiet {
+			r.state.health.failed(d.m.logger, r.rule, err)
+		}
 		r.source, r.spent, r.violated = SourceNone, false, false
 		d.charges[i].Decision = limiter.Decision{Allowed: true}
 		switch {
@@ -89,7 +91,9 @@ func (d *decision) countLocally(ctx context.Context, which []int) {
 	}
 	taken, err := d.m.askStore(ctx, d.m.local(), batch)
 	if err != nil {
-		d.m.logger.warnOnce("", "counting in this process failed, requests are answered 503", err)
+		if !d.quiet {
+			d.m.logger.warnOnce("", "counting in this process failed, requests are answered 503", err)
+		}
 		d.status, d.retryAfter, d.err = http.StatusServiceUnavailable, nextTry(err), err
 		return
 	}

@@ -95,8 +95,8 @@ func (o *Outcome) listStandings() (usual bool) {
 		if r.source == SourceLocal {
 			limit = &r.whole
 		}
-		usual = usual && r.source != SourceNone && (r.LimitFunc == nil || *limit == r.Limit)
-		if !r.visible() || r.source == SourceNone {
+		usual = usual && r.source != SourceNone && r.shadow == r.Shadow && (r.LimitFunc == nil || *limit == r.Limit)
+		if r.shadow || r.Private || r.source == SourceNone {
 			continue
 		}
 		o.standing = append(o.standing, fields.Standing{})

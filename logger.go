@@ -127,6 +127,7 @@ func (l *logger) forget(s *settings) {
 type ruleState struct {
 	health health
 	shadow shadowReport
+	seen   seenLimits
 }
 
 // shadowReport counts what a Shadow rule would have refused, and writes a line about it from time to time.

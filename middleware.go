@@ -57,9 +57,15 @@ func (m *Middleware) Reconfigure(cfg Config) error {
 }
 
 func (m *Middleware) configure(cfg Config, store limiter.Store) error {
-	s, err := cfg.compile(store, m.logger, m.settings.Load())
+	before := m.settings.Load()
+	s, err := cfg.compile(store, m.logger, before)
 	if err != nil {
 		return err
+	}
+	if before != nil {
+		for i := range before.rules {
+			before.rules[i].retire()
+		}
 	}
 	m.logger.out.Store(cfg.Logger)
 	m.settings.Store(s)

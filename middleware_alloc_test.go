@@ -23,17 +23,23 @@ func TestHandlerAllocations(t *testing.T) {
 	}
 	year := 366 * 24 * time.Hour // no window boundary comes in between
 	tests := map[string]struct {
-		limit limiter.Limit
-		count func(int) bool
-		want  float64 // the values stand in an arena, which is made for many requests at once
+		limit   limiter.Limit
+		percent int
+		count   func(int) bool
+		want    float64 // the values stand in an arena, which is made for many requests at once
 	}{
-		"allowed": {limiter.Per(1_000_000, year), nil, 0},
-		"refused": {limiter.Per(1, year), nil, 0},
-		"watched": {limiter.Per(1_000_000, year), func(int) bool { return true }, 1}, // one more for a writer that can more
+		"allowed":        {limiter.Per(1_000_000, year), 0, nil, 0},
+		"refused":        {limiter.Per(1, year), 0, nil, 0},
+		"in its Percent": {limiter.Per(1, year), 99, nil, 0},
+		"outside of it":  {limiter.Per(1, year), 1, nil, 0},
+		// One for the writer that the handler gets.
+		"watched": {limiter.Per(1_000_000, year), 0, func(int) bool { return true }, 1},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			m, err := New(Config{Rules: []Rule{{Name: "ip", Key: ClientIP(), Limit: tt.limit, CountStatus: tt.count}}})
+			m, err := New(Config{Rules: []Rule{{
+				Name: "ip", Key: ClientIP(), Limit: tt.limit, Percent: tt.percent, CountStatus: tt.count,
+			}}})
 			if err != nil {
 				t.Fatal(err)
 			}

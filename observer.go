@@ -36,28 +36,11 @@ const (
 
 // String returns a name that is fit for a metric's label.
 func (r Result) String() string {
-	return nameOf(r, "allowed", "refused", "shadow-refused", "open", "closed")
+	return nameOf(r, "allowed", "refused", "shadow_refused", "open", "closed")
 }
 
-// Source is who decided.
-type Source uint8
-
-const (
-	SourceStore Source = iota // the store
-	SourceCache               // the store from memory, without asking its server: its deny cache, or a limit of 0
-	SourceLocal               // this process, by FailLocal
-	SourceNone                // nobody: Result is ResultOpen or ResultClosed
-)
-
-// String returns a name that is fit for a metric's label.
-func (s Source) String() string { return nameOf(s, "store", "cache", "local", "none") }
-
-func nameOf[T ~uint8](i T, names ...string) string {
-	if int(i) < len(names) {
-		return names[i]
-	}
-	return "unknown"
-}
+// MarshalText implements [encoding.TextMarshaler]: it is String.
+func (r Result) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // observe reports what each rule decided, in the time that the store took for all of them.
 func (d *decision) observe(observer Observer, took time.Duration) {
@@ -78,7 +61,7 @@ func (d *decision) result(i int) Result {
 		return ResultOpen
 	case d.charges[i].Allowed:
 		return ResultAllowed
-	case r.Shadow:
+	case r.shadow:
 		return ResultShadowRefused
 	}
 	return ResultRefused

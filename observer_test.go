@@ -90,7 +90,7 @@ func TestObserver(t *testing.T) {
 		"refused by a shadow rule": {
 			&scripted{answer: refuse("b")},
 			0,
-			[]string{"a allowed by store costs 3", "b shadow-refused by store costs 1"},
+			[]string{"a allowed by store costs 3", "b shadow_refused by store costs 1"},
 		},
 		"refused by a cache": {
 			&scripted{answer: remember},
@@ -115,7 +115,7 @@ func TestObserver(t *testing.T) {
 		"a charge beyond the rest": {
 			&scripted{answer: refuse("")},
 			0,
-			[]string{"a refused by store costs 3", "b shadow-refused by store costs 1"},
+			[]string{"a refused by store costs 3", "b shadow_refused by store costs 1"},
 		},
 	}
 	for name, tt := range tests {

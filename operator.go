@@ -23,43 +23,122 @@ import (
 // cannot keep its failed login from being counted by hanging up.
 //
 // What a rule with a LimitFunc counts under another Algorithm or Window than those of Rule.Limit is another counter,
-// which Allow, Peek and Reset do not see.
+// which Allow does not see.
 func (m *Middleware) Allow(ctx context.Context, rule string, parts ...string) (Verdict, error) {
-	return m.ask(ctx, rule, parts, limiter.Enforce)
-}
-
-// Peek returns what [Middleware.Allow] would answer and spends nothing.
-func (m *Middleware) Peek(ctx context.Context, rule string, parts ...string) (Verdict, error) {
-	return m.ask(ctx, rule, parts, limiter.Peek)
-}
-
-// ask decides one unit of a rule in that mode; a Shadow rule is asked in its own instead of Enforce.
-func (m *Middleware) ask(ctx context.Context, name string, parts []string, mode limiter.Mode) (Verdict, error) {
-	s, r, c, err := m.chargeOf(name, parts)
+	s, r, c, err := m.chargeOf(rule, parts)
 	if err != nil {
 		return Verdict{}, err
 	}
+	return m.ask(ctx, s, r, c, limiter.Enforce)
+}
+
+// Peek returns what [Middleware.Allow] would answer and spends nothing. Verdict.Source says who answered: while the
+// store is away it is [SourceLocal], this process's share, or [SourceNone] for a rule with FailOpen.
+//
+// It is about Rule.Limit. For a client whose plan is another one, [Middleware.PeekLimit] is given it; in a handler
+// [Middleware.PeekRequest] finds it.
+func (m *Middleware) Peek(ctx context.Context, rule string, parts ...string) (Verdict, error) {
+	s, r, c, err := m.chargeOf(rule, parts)
+	if err != nil {
+		return Verdict{}, err
+	}
+	return m.ask(ctx, s, r, c, limiter.Peek)
+}
+
+// PeekLimit is [Middleware.Peek] for a client of that plan: limit is what the rule's LimitFunc returns for it, in
+// Rule.Plans or not. It returns an error if limit is invalid or the store cannot run it.
+func (m *Middleware) PeekLimit(
+	ctx context.Context, rule string, limit limiter.Limit, parts ...string,
+) (Verdict, error) {
+	s, r, c, err := m.chargeOf(rule, parts)
+	if err != nil {
+		return Verdict{}, err
+	}
+	anyWindow := func(limiter.Limit) error { return nil } // a look makes no counter
+	if c.Limit, err = r.replacement(limit, anyWindow); err != nil {
+		return Verdict{}, fmt.Errorf("httplimit: rule %q: %w", rule, err)
+	}
+	return m.ask(ctx, s, r, c, limiter.Peek)
+}
+
+// ask decides one unit of a rule in that mode; a Shadow rule is asked in its own instead of Enforce.
+func (m *Middleware) ask(
+	ctx context.Context, s *settings, r *rule, c limiter.Charge, mode limiter.Mode,
+) (Verdict, error) {
 	c.Cost, c.Mode = 1, mode
-	observer := s.observer
+	observer, shadow := s.observer, r.Shadow
+	if r.rollout.below != 0 {
+		shadow = !r.rollout.holds(c.Key)
+	}
 	switch {
 	case mode == limiter.Peek:
 		observer = nil
-	case r.Shadow:
+	case shadow:
 		c.Mode = limiter.Shadow
 	}
-	d := decision{m: m, s: s, ctx: ctx, rules: []appliedRule{{rule: r}}, charges: []limiter.Charge{c}}
+	d := decision{
+		m: m, s: s, ctx: ctx, rules: []appliedRule{{rule: r, shadow: shadow}}, charges: []limiter.Charge{c},
+	}
 	d.take(keepValues(ctx), observer)
 	if d.status == http.StatusServiceUnavailable {
-		return Verdict{}, fmt.Errorf("httplimit: rule %q: %w", name, d.err)
+		return Verdict{}, fmt.Errorf("httplimit: rule %q: %w", r.Name, d.err)
 	}
 	v := d.verdict(0)
-	v.Allowed = v.Allowed || r.Shadow
+	v.Allowed = v.Allowed || shadow
 	return v, nil
 }
 
-// Reset forgets what a client has spent of a rule, also by preflights, in the store and in this process: for operators
-// who unblock somebody. Other processes may refuse the client for up to a second more. parts are those of
-// [Middleware.Allow]. After an error it may have taken effect; repeat it.
+// PeekRequest returns what the rules that apply to r say of it now, in their order, and spends nothing: for a page that
+// tells clients their quota. It asks Key, NoKey and LimitFunc, as for any request, but neither When nor Cost: so it
+// tells of the rules for other requests too, and of one unit. Left out are rules after [ErrSkip], and Private ones,
+// which clients are not to see; a rule in shadow is told of, and is Allowed. The Observer is not told, nothing is logged.
+//
+// What Key and LimitFunc look for has to be in r: call it behind authentication, and with the request of the handler. A
+// [Route] is that of r, the page. In a handler of another framework, r is its request in net/http's form.
+//
+// It returns an error if the store cannot decide and a rule has FailClosed; else a list that is not nil, so that its
+// JSON is one. While the store is away the others are as in [Middleware.Peek].
+func (m *Middleware) PeekRequest(r *http.Request) ([]Verdict, error) {
+	d := decision{m: m, s: m.settings.Load(), ctx: r.Context(), quiet: true}
+	if d.s != nil {
+		d.collectPeeks(HTTPRequest(r))
+	}
+	if len(d.rules) > 0 {
+		d.take(keepValues(d.ctx), nil)
+	}
+	if d.status == http.StatusServiceUnavailable {
+		return nil, fmt.Errorf("httplimit: the rules of a request: %w", d.err)
+	}
+	verdicts := make([]Verdict, len(d.rules))
+	for i := range d.rules {
+		verdicts[i] = d.verdict(i)
+		verdicts[i].Allowed = verdicts[i].Allowed || d.rules[i].shadow
+	}
+	return verdicts, nil
+}
+
+// collectPeeks fills in charges that spend nothing, of the rules that apply to r and are not Private.
+func (d *decision) collectPeeks(r Request) {
+	d.preflight = isPreflight(r)
+	for i := range d.s.rules {
+		var c limiter.Charge
+		rule := &d.s.rules[i]
+		if rule.Private {
+			continue
+		}
+		if shadow, applies := rule.fillPeek(&c, r, d.preflight); applies {
+			d.rules = append(d.rules, appliedRule{rule: rule, shadow: shadow})
+			d.charges = append(d.charges, c)
+		}
+	}
+}
+
+// Reset forgets what a client has spent of a rule, whatever its plan, also by preflights, in the store and in this
+// process: for operators who unblock somebody. It deletes the counters of each Algorithm and Window that the rule has:
+// those of Limit and of Plans, and those that LimitFunc has returned in this process, whatever the configuration was
+// then. A plan that is in neither Limit nor Plans and that only other processes have seen is not known here: declare it.
+// Other processes may refuse the client for up to a second more. parts are those of [Middleware.Allow]. After an error
+// it may have taken effect; repeat it.
 func (m *Middleware) Reset(ctx context.Context, rule string, parts ...string) error {
 	s, r, c, err := m.chargeOf(rule, parts)
 	if err != nil {
@@ -70,8 +149,11 @@ func (m *Middleware) Reset(ctx context.Context, rule string, parts ...string) er
 		return fmt.Errorf("httplimit: rule %q: %w", rule, err)
 	}
 	for _, store := range []limiter.Store{m.local(), s.store} {
-		if err := m.resetStore(ctx, store, []limiter.Charge{c, preflights}); err != nil {
-			return fmt.Errorf("httplimit: rule %q: %w", rule, err)
+		for _, c.Limit = range r.counters() { // one call each: a store has its time-out for one
+			preflights.Limit = c.Limit
+			if err := m.resetStore(ctx, store, []limiter.Charge{c, preflights}); err != nil {
+				return fmt.Errorf("httplimit: rule %q: %w", rule, err)
+			}
 		}
 	}
 	return nil

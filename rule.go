@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 
 	"github.com/httplimit/httplimit/limiter"
 )
@@ -39,6 +38,12 @@ type Rule struct {
 	// zero Limit is), Limit holds, logged once per cause. The rules of a
 	// Middleware can have 64 different pairs of Algorithm and Window between them; that of a 65th is an error.
 	LimitFunc func(*http.Request) (limiter.Limit, error)
+	// Plans are the limits that LimitFunc may return beside Limit. New checks them, so that a plan which the store cannot
+	// run, or a misspelt one, is found when the service starts, and [Middleware.Reset] frees the clients of all of them,
+	// also in a process that has never seen one. LimitFunc may return others too: they are checked when it does, and
+	// Reset knows those that it has returned in this process. Nil means none; two of one Algorithm and Window, which
+	// share a counter, are no fault. Without LimitFunc nothing but Reset looks at them.
+	Plans []limiter.Limit
 	// Cost is how many units a request spends; nil means 1. After [ErrSkip] the rule does not apply; on any
 	// other error, and below 0, it is 1, logged once per cause.
 	Cost func(*http.Request) (int64, error)
@@ -57,6 +62,16 @@ type Rule struct {
 	// Shadow decides and reports but never refuses, and writes no field: to try a rule before it is in force. What
 	// it would have refused is counted in the log, a line a minute at most, and told to the Observer.
 	Shadow bool
+	// Percent is for whom the rule is in force: 0 and 100 mean everybody; with 1 to 99 it is in force for that share of
+	// the keys, and for all others as if it were Shadow: it refuses them nothing, whatever Failure says, and no field
+	// names it. So a rule is put in force for some clients first, and for more of them step by step.
+	//
+	// A hash of Namespace, Name and the key that the store sees decides, so a client is wholly in or out, its
+	// preflights, [Middleware.Allow] and Peek too, on every instance alike; who is in stays in as Percent grows. The
+	// rules choose their clients independently of each other. What shares a key is in or out together: all clients of
+	// an [Everyone], all requests without an identity that NoKey does not tell apart. It is a means of putting a rule in
+	// force, not of control: without Config.KeySecret clients can find out whether they are in. A fault with Shadow.
+	Percent int
 	// Private rules are enforced but never named in fields or bodies. Set it on limits by an identity that
 	// the client has not proved, such as the user name of a login attempt, so that nobody reads the usage of
 	// somebody else.
@@ -71,12 +86,14 @@ type rule struct {
 	Rule
 	scope   string
 	keys    *ruleKeys
-	index   int    // in settings.rules
-	problem []byte // the body of a refusal by this rule alone
+	peeks   *ruleKeys // the same keys, for PeekRequest: their warnings are silent and take nothing from those of keys
+	index   int       // in settings.rules
+	problem []byte    // the body of a refusal by this rule alone
 	mode    limiter.Mode
+	rollout rollout
 	checker limiter.Checker
 	log     *logger
-	windows *windowSet
+	windows *ruleWindows
 	state   *ruleState
 }
 
@@ -90,16 +107,10 @@ func (r Rule) compile(index int, cfg Config, s *settings, state *ruleState, f *f
 	}
 	c := rule{
 		Rule: r, index: index, scope: cfg.Namespace + "/" + r.Name,
-		windows: &s.windows, state: state, log: s.logger,
+		windows: &ruleWindows{all: &s.windows}, state: state, log: s.logger,
 	}
 	c.checker, _ = s.store.(limiter.Checker)
-	err := c.check(r.Limit)
-	if err == nil {
-		err = c.windows.add(r.Limit)
-	}
-	if err != nil {
-		f.add(field+".Limit", "%v", err)
-	}
+	c.declareLimits(field, f)
 	if r.Failure > FailClosed {
 		f.add(field+".Failure", "%d is no policy, want FailLocal, FailOpen or FailClosed", r.Failure)
 	}
@@ -108,21 +119,24 @@ func (r Rule) compile(index int, cfg Config, s *settings, state *ruleState, f *f
 		*f = append(*f, fault)
 	}
 	c.keys, c.problem = keys, problemOf(&r)
+	c.peeks, _ = compileKey("", "", r.Key, r.NoKey, cfg.KeySecret, func(string, string) {})
 	if r.Shadow {
 		c.mode = limiter.Shadow
+	}
+	c.checkPercent(field, f)
+	if r.Percent > 0 && r.Percent < 100 {
+		c.rollout = newRollout(r.Percent, cfg.Namespace, r.Name)
 	}
 	return c
 }
 
-// check returns an error if l is not valid or the store cannot run it.
-func (r *rule) check(l limiter.Limit) error {
-	if err := l.Validate(); err != nil {
-		return err
+func (r *rule) checkPercent(field string, f *faults) {
+	switch {
+	case r.Percent < 0 || r.Percent > 100:
+		f.add(field+".Percent", "%d is no percentage, want 0 to 100", r.Percent)
+	case r.Percent != 0 && r.Shadow:
+		f.add(field+".Percent", "it is %d and Shadow is set, want one of the two: Shadow is in force for nobody", r.Percent)
 	}
-	if r.checker != nil {
-		return r.log.checkLimit(r.checker, l)
-	}
-	return nil
 }
 
 func validName(s string) bool {
@@ -147,6 +161,9 @@ func (r *rule) fillCharge(c *limiter.Charge, req Request, preflight bool, log *l
 		c.Scope = r.scope
 	}
 	c.Limit, c.Cost, c.Mode = r.Limit, 1, r.mode
+	if r.rollout.below != 0 && r.shadows(r.keys, found.key, req, preflight) {
+		c.Mode = limiter.Shadow
+	}
 	c.State, c.Decision, c.Cached = limiter.State{}, limiter.Decision{}, false
 	if r.LimitFunc != nil {
 		if c.Limit, applies = r.limitFor(req, log); !applies {
@@ -162,32 +179,28 @@ func (r *rule) fillCharge(c *limiter.Charge, req Request, preflight bool, log *l
 	return true
 }
 
-func (r *rule) limitFor(req Request, log *logger) (l limiter.Limit, applies bool) {
-	l, err := r.LimitFunc(req.HTTP())
-	if errors.Is(err, ErrSkip) {
-		return l, false
+// fillPeek is fillCharge for a look that spends nothing and warns of nothing: it asks neither When nor Cost. shadow says
+// that the rule is not in force for this client.
+func (r *rule) fillPeek(c *limiter.Charge, req Request, preflight bool) (shadow, applies bool) {
+	found := r.peeks.find(req, preflight)
+	if found.skip {
+		return false, false
 	}
-	if err == nil && l != r.Limit {
-		l, err = r.checkReplacement(l)
-	}
-	if err != nil {
-		log.warnOnce(r.Name, "LimitFunc failed, the rule's Limit holds", err)
-		return r.Limit, true
-	}
-	return l, true
+	*c = limiter.Charge{Scope: r.scope, Key: found.key, Cost: 1, Mode: limiter.Peek}
+	c.Limit, applies = r.limitToPeek(req)
+	return r.shadows(r.peeks, found.key, req, preflight), applies
 }
 
-// checkReplacement returns l, which is to replace Limit, or an error if it cannot.
-func (r *rule) checkReplacement(l limiter.Limit) (limiter.Limit, error) {
-	err := r.check(l)
-	if err == nil && !l.SameWindow(&r.Limit) {
-		err = r.windows.add(l)
+// shadows reports whether the rule refuses a request nothing: because it is Shadow, or because the client is outside of
+// its Percent. A preflight goes with the other requests of its client, whose key keys are asked for.
+func (r *rule) shadows(keys *ruleKeys, key string, req Request, preflight bool) bool {
+	if r.rollout.below == 0 {
+		return r.Shadow
 	}
-	if err != nil && l.Requests == 0 && l.Validate() == nil {
-		// It refuses and counts nothing. That the store cannot count so is no reason to let through who is suspended.
-		l.Algorithm, l.Window, err = r.Limit.Algorithm, r.Limit.Window, nil
+	if preflight {
+		key = keys.find(req, false).key
 	}
-	return l, err
+	return !r.rollout.holds(key)
 }
 
 func (r *rule) costOf(req Request, log *logger) (cost int64, applies bool) {
@@ -203,31 +216,4 @@ func (r *rule) costOf(req Request, log *logger) (cost int64, applies bool) {
 		return 1, true
 	}
 	return cost, true
-}
-
-// windowSet holds the windows in which one configuration counts. Safe for concurrent use.
-type windowSet struct {
-	mu    sync.RWMutex
-	known map[limiter.Limit]bool // with Algorithm and Window only
-}
-
-// maxWindows bounds what a LimitFunc can make a store keep: each pair of Algorithm and Window has counters of its own.
-const maxWindows = 64
-
-// add adds the window of l. The error says that there are too many.
-func (w *windowSet) add(l limiter.Limit) error {
-	pair := limiter.Limit{Algorithm: l.Algorithm, Window: l.Window}
-	w.mu.RLock()
-	known := w.known[pair]
-	w.mu.RUnlock()
-	if known {
-		return nil
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.known) >= maxWindows && !w.known[pair] {
-		return fmt.Errorf("it would be one of more than %d different windows, want fewer", maxWindows)
-	}
-	w.known[pair] = true
-	return nil
 }

@@ -1,0 +1,41 @@
+package httplimit
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Source is who decided.
+type Source uint8
+
+const (
+	SourceNone  Source = iota // nobody: the store was away, and the rule's policy is FailOpen or FailClosed
+	SourceStore               // the store
+	SourceCache               // the store's deny cache, without asking its server
+	SourceLocal               // this process, with its share of the limit, by FailLocal
+)
+
+var sourceNames = []string{"none", "store", "cache", "local"}
+
+// String returns the name of the source, "none", "store", "cache" or "local", which is fit for a metric's label.
+func (s Source) String() string { return nameOf(s, sourceNames...) }
+
+// MarshalText implements [encoding.TextMarshaler]: it is String.
+func (s Source) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler]. It takes the names that String returns.
+func (s *Source) UnmarshalText(text []byte) error {
+	i := slices.Index(sourceNames, string(text))
+	if i < 0 {
+		return fmt.Errorf("httplimit: %.32q is no source, want one of %q", text, sourceNames)
+	}
+	*s = Source(i)
+	return nil
+}
+
+func nameOf[T ~uint8](i T, names ...string) string {
+	if int(i) < len(names) {
+		return names[i]
+	}
+	return "unknown"
+}

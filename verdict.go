@@ -1,0 +1,61 @@
+package httplimit
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// Verdict is what one rule says of one request. The names and units of its JSON are stable, and those of
+// [limiter.Stats] are the same: durations are whole milliseconds, rounded up, and null for [limiter.Never].
+//
+//	{"rule":"plan","limit":"100/m","cost":1,"source":"store","allowed":true,"remaining":40,"retryAfter":0,"resetAfter":52000}
+type Verdict struct {
+	Rule  string        // its name
+	Limit limiter.Limit // the limit that held
+	Cost  int64         // what the request was to spend
+	// Source is who decided. With SourceLocal the Decision is about this process's share of the limit, not about the
+	// store's counter.
+	Source Source
+	limiter.Decision
+
+	private, shadow bool // the rule is
+}
+
+// verdictJSON is a Verdict with the names and units of JSON.
+type verdictJSON struct {
+	Rule       string               `json:"rule"`
+	Limit      limiter.Limit        `json:"limit"`
+	Cost       int64                `json:"cost"`
+	Source     Source               `json:"source"`
+	Allowed    bool                 `json:"allowed"`
+	Remaining  int64                `json:"remaining"`
+	RetryAfter limiter.Milliseconds `json:"retryAfter"`
+	ResetAfter limiter.Milliseconds `json:"resetAfter"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (v Verdict) MarshalJSON() ([]byte, error) {
+	return json.Marshal(verdictJSON{
+		Rule: v.Rule, Limit: v.Limit, Cost: v.Cost, Source: v.Source, Allowed: v.Allowed, Remaining: v.Remaining,
+		RetryAfter: limiter.Milliseconds(v.RetryAfter), ResetAfter: limiter.Milliseconds(v.ResetAfter),
+	})
+}
+
+// UnmarshalJSON implements [json.Unmarshaler], for programs that read what a service says of them. Whether the rule is
+// Private or Shadow is not in the JSON.
+func (v *Verdict) UnmarshalJSON(text []byte) error {
+	var read verdictJSON
+	if err := json.Unmarshal(text, &read); err != nil {
+		return err
+	}
+	*v = Verdict{
+		Rule: read.Rule, Limit: read.Limit, Cost: read.Cost, Source: read.Source,
+		Decision: limiter.Decision{
+			Allowed: read.Allowed, Remaining: read.Remaining,
+			RetryAfter: time.Duration(read.RetryAfter), ResetAfter: time.Duration(read.ResetAfter),
+		},
+	}
+	return nil
+}
