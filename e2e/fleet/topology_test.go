@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -32,6 +33,7 @@ func TestClusterFailover(t *testing.T) {
 	servers.Await(t, "all keys are decided", func() bool { return decided() == keys })
 	wantServers(t, store, cluster.Addrs()...)
 	cluster.Masters[1].Kill(t)
+	killed := time.Now()
 	servers.Await(t, "the store is not healthy", func() bool { decided(); return !store.Healthy() })
 	for _, s := range store.Stats().Servers {
 		if dead := s.Address == cluster.Masters[1].Addr(); s.Healthy == dead || dead != (s.Cause != "") {
@@ -39,6 +41,7 @@ func TestClusterFailover(t *testing.T) {
 		}
 	}
 	servers.Await(t, "all keys are decided again", func() bool { return decided() == keys })
+	t.Logf("decided again %v after the master was killed, with a cluster-node-timeout of 2s", time.Since(killed))
 	servers.Await(t, "the store is healthy again", func() bool { decided(); return store.Healthy() })
 	wantServers(t, store, cluster.Masters[0].Addr(), cluster.Replicas[1].Addr(), cluster.Masters[2].Addr())
 }

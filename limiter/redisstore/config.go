@@ -36,7 +36,8 @@ type Config struct {
 	// NoBreaker keeps on calling a server that does not answer. Otherwise decisions fail at once while it is
 	// down: see [storekit.Breaker].
 	NoBreaker bool
-	// Logger gets one line, from New, about a client setting that costs time. nil means [slog.Default].
+	// Logger gets warnings, each once: of a client setting that costs time, a round trip near Timeout, a server that
+	// forgets counters when it is full, and a clock that is far ahead of the server's. nil means [slog.Default].
 	Logger *slog.Logger
 }
 

@@ -208,15 +208,15 @@ func (c *contact) introduce(ctx context.Context) {
 // look finds out whether a server of which a call got no answer answers others, on a connection from the pool or a new
 // one. Connections that are silent go on the way. If it does, the next call may follow at once.
 func (c *contact) look(ctx context.Context) {
-	if c.reload != nil {
-		c.reload(ctx)
-	}
 	client := c.client.Load()
 	if client == nil {
 		if err := c.greet(ctx); err != nil {
 			c.breaker.Explain(unauthenticated(err))
 		}
 		return
+	}
+	if c.reload != nil {
+		c.reload(ctx)
 	}
 	answered, silent := c.askIdle(ctx, client, "ping")
 	switch {

@@ -25,6 +25,17 @@
 // A server that fails again and again is left alone by a [storekit.Breaker], one for each master. A client that was
 // just refused is answered by a [storekit.DenyCache] without a call.
 //
+// # Connections
+//
+// A call has no time to dial, for TLS and for the greeting of the client where the server is far. So at first contact,
+// and after a call without an answer, one goroutine a server looks after its connections: it tries the idle ones, which
+// drops those that went silent, and a new one, which shows why the server is not reached; to a distant server it makes
+// some for the calls to come. It ends within the DialTimeout and the ReadTimeout of the client together. That new
+// connection is dialled by the Dialer of the client's options; hooks of the client do not see it.
+//
+// A server that is full, a replica, or misses its replicas denies writes and answers reads. Batches that want to write
+// fail then, each for itself; refusals stand.
+//
 // # Keys
 //
 // A counter is one key, prefix{key}:scope:algorithm:window, with the braces of a hash tag: all counters of a client
@@ -34,6 +45,6 @@
 //
 // # Clocks
 //
-// Clocks of callers do not matter. Where the server's own goes back, as after a failover, counts stay as they are and
-// count for the present, so that nobody is freed and nobody is locked out for longer than two windows.
+// Clocks of callers do not change a decision. Where the server's own goes back, as after a failover, counts stay as they
+// are and count for the present, so that nobody is freed and nobody is locked out for longer than two windows.
 package redisstore

@@ -12,7 +12,8 @@ type pace struct {
 	roundTrip atomic.Int64
 }
 
-// set notes how long a round trip takes.
+// set notes how long a round trip takes on a connection that is there: that of a ping, not that of a flight, as a server
+// with too much to do must not get more.
 func (p *pace) set(roundTrip time.Duration) {
 	if p != nil && p.roundTrip.Load() != int64(roundTrip) {
 		p.roundTrip.Store(int64(roundTrip))
