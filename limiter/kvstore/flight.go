@@ -99,8 +99,19 @@ func (s *Store) decideJoint(ctx context.Context, j *joint) error {
 		s.decideApart(ctx, j.split())
 		return nil // the KV works
 	}
+	if err != nil {
+		s.forget(j)
+	}
 	j.fail(err)
 	return err
+}
+
+// forget drops what is cached of j's counters after an error, so that the next flight reads first. A read may be
+// repeated, and finds a connection that works.
+func (s *Store) forget(j *joint) {
+	for i := range j.counters {
+		s.counts.drop(&j.counters[i])
+	}
 }
 
 // decideApart answers batches of several kinds, all of one kind with the same counters. One of these holds a value that

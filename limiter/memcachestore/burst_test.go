@@ -166,3 +166,42 @@ func (s *server) stat(t *testing.T, name string) string {
 	t.Fatalf("no statistic %q", name)
 	return ""
 }
+
+// After a restart all connections that the client keeps are closed. A burst after it is decided nevertheless: one
+// closed connection must not fail all who share a flight.
+func TestBurstAfterARestart(t *testing.T) {
+	const requests, idle = 200, 64
+	path := memcached(t)
+	for _, direct := range []bool{false, true} {
+		t.Run(fmt.Sprintf("direct %v", direct), func(t *testing.T) {
+			server := startServer(t)
+			client := newClient(t, server)
+			client.MaxIdleConns = idle
+			client.Timeout = patient / 4
+			store := newStore(t, client, memcachestore.Config{Timeout: patient, Direct: direct})
+			var fill sync.WaitGroup
+			for i := range 4 * idle { // different keys, so that each takes a connection
+				fill.Go(func() {
+					c := charge(limiter.PerHour(1000), 1)
+					c.Key = fmt.Sprint(i)
+					if _, err := store.Take(context.Background(), []limiter.Charge{c}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			fill.Wait()
+			take(t, store, charge(limiter.PerHour(1000), 1))
+			server.kill()
+			server.start(t, path)
+
+			var u burst
+			u.run(store, requests, func(int) []limiter.Charge {
+				return []limiter.Charge{charge(limiter.PerHour(1000), 1)}
+			}, limiter.Charge{Scope: "s", Key: "bystander", Limit: limiter.PerHour(1e6), Cost: 1})
+			// The first one adds to a count that it has seen, which must not be repeated.
+			if u.undecided > requests/20 {
+				t.Errorf("%d of %d undecided, want a few at most: %v", u.undecided, requests, u.example)
+			}
+		})
+	}
+}

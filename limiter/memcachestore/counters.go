@@ -20,6 +20,10 @@ const (
 
 	// createAttempts bounds how often an item may come and go between the two commands that create it.
 	createAttempts = 3
+
+	// mostClosed bounds how often a read is repeated because a connection was closed. A server that closes each of them
+	// at once must not be asked for ever.
+	mostClosed = 128
 )
 
 var errRaced = errors.New("memcachestore: an item came and went while it was increased")
@@ -35,14 +39,11 @@ type counters struct {
 // Get reads all keys with one command for each server. It fails if one server fails, although others answered: a count
 // that could not be read is not 0.
 func (c *counters) Get(ctx context.Context, keys ...string) ([]int64, error) {
-	if err := c.checkTime(ctx); err != nil {
-		return nil, err
-	}
 	prefixed := make([]string, len(keys))
 	for i, key := range keys {
 		prefixed[i] = c.prefix + key
 	}
-	items, err := c.client.GetMulti(prefixed)
+	items, err := c.getMulti(ctx, prefixed)
 	if err != nil {
 		return nil, timeoutError(err)
 	}
@@ -60,6 +61,24 @@ func (c *counters) Get(ctx context.Context, keys ...string) ([]int64, error) {
 		counts[i] = toCount(n)
 	}
 	return counts, nil
+}
+
+// getMulti reads again where a connection was found closed: after a restart of memcached all those are that the client
+// keeps idle, and many callers may wait for this one read. Unlike incr it may be repeated.
+func (c *counters) getMulti(ctx context.Context, keys []string) (items map[string]*memcache.Item, err error) {
+	idle := c.client.MaxIdleConns
+	if idle <= 0 {
+		idle = memcache.DefaultMaxIdleConns
+	}
+	for range min(idle, mostClosed) + 1 {
+		if err := c.checkTime(ctx); err != nil {
+			return nil, err
+		}
+		if items, err = c.client.GetMulti(keys); !isClosed(err) || ctx.Err() != nil {
+			break
+		}
+	}
+	return items, err
 }
 
 // Add is incr, decr or, for a delta of -[math.MaxInt64], delete.

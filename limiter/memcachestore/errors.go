@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
+	"syscall"
 
 	"github.com/bradfitz/gomemcache/memcache"
 
@@ -34,4 +36,9 @@ func changeError(err error) error {
 		return fmt.Errorf("memcachestore: an item of another program: %w (%w); Reset deletes it", kvstore.ErrValue, err)
 	}
 	return timeoutError(err)
+}
+
+// isClosed reports whether err says that the server has closed the connection.
+func isClosed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
