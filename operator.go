@@ -93,8 +93,8 @@ func (m *Middleware) ask(
 // tells of the rules for other requests too, and of one unit. Left out are rules after [ErrSkip], and Private ones,
 // which clients are not to see; a rule in shadow is told of, and is Allowed. The Observer is not told, nothing is logged.
 //
-// What Key and LimitFunc look for has to be in r: call it behind authentication, and with the request of the handler. A
-// [Route] is that of r, the page. In a handler of another framework, r is its request in net/http's form.
+// What Key and LimitFunc look for has to be in r: call it behind authentication, and with the request of the handler,
+// which for the frameworks is made by the adapter's Request. A [Route] is that of r, the page.
 //
 // It returns an error if the store cannot decide and a rule has FailClosed; else a list that is not nil, so that its
 // JSON is one. While the store is away the others are as in [Middleware.Peek].

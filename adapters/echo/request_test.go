@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/httplimit/httplimit"
@@ -146,3 +147,52 @@ func TestStoreDown(t *testing.T) {
 type broken struct{ limiter.Store }
 
 func (broken) Take(context.Context, []limiter.Charge) (bool, error) { return false, errors.New("down") }
+
+// TestRequestIsWhatRulesSee: a page that tells users their quota finds the counters that their requests are counted by.
+func TestRequestIsWhatRulesSee(t *testing.T) {
+	user := httplimit.KeyFunc(func(r *http.Request) (string, error) {
+		c, ok := echolimit.From(r)
+		if !ok {
+			return "", errors.New("there is no context")
+		}
+		return c.Get("user").(string), nil
+	})
+	lb := httplimit.ClientIP(netip.MustParsePrefix("127.0.0.0/8"))
+	m := limit(t, nil,
+		httplimit.Rule{Name: "user", Key: user, Limit: limiter.PerDay(10)},
+		httplimit.Rule{Name: "route", Key: httplimit.Route(), Limit: limiter.PerDay(20)},
+		httplimit.Rule{Name: "address", Key: lb, Limit: limiter.PerDay(30)},
+		httplimit.Rule{Name: "token", Key: httplimit.APIKey("X-Token"), Limit: limiter.PerDay(40)})
+	var told []httplimit.Verdict
+	var address netip.Addr
+	e := newEcho()
+	e.Use(func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error { c.Set("user", c.QueryParam("user")); return next(c) }
+	}, echolimit.New(m))
+	e.GET("/items/:id", func(c echo.Context) error {
+		var err error
+		if told, err = m.PeekRequest(echolimit.Request(c)); err != nil {
+			t.Error(err)
+		}
+		if address, err = httplimit.ClientAddr(lb, echolimit.Request(c)); err != nil {
+			t.Error(err)
+		}
+		return nil
+	})
+	url := serve(t, e)
+	header := http.Header{"X-Forwarded-For": {"203.0.113.9"}, "X-Token": {"one", "two"}}
+	for spent := range int64(3) {
+		send(t, http.MethodGet, url+"/items/"+strconv.FormatInt(spent, 10)+"?user=ann", header)
+		if address != netip.MustParseAddr("203.0.113.9") {
+			t.Errorf("request %d: ClientAddr: got %v, want 203.0.113.9", spent+1, address)
+		}
+		if len(told) != 4 {
+			t.Fatalf("request %d: got %+v, want four verdicts", spent+1, told)
+		}
+		for i, quota := range []int64{10, 20, 30, 40} {
+			if got, want := told[i].Remaining, quota-spent-1; got != want {
+				t.Errorf("request %d: %s: got %d remaining, want %d", spent+1, told[i].Rule, got, want)
+			}
+		}
+	}
+}

@@ -20,6 +20,18 @@ func From(r *http.Request) (*fiber.Ctx, bool) {
 
 type contextKey struct{}
 
+// Request returns the request of c as rules see it: [From] finds c in it, and its Pattern is c.Route().Path, which is
+// [httplimit.Route]. It is for a handler that calls [httplimit.Middleware.PeekRequest] or [httplimit.ClientAddr]:
+//
+//	verdicts, err := m.PeekRequest(fiberlimit.Request(c))
+//
+// Its Body is empty, and its context must not be kept.
+func Request(c *fiber.Ctx) *http.Request {
+	r := convert(c)
+	r.Pattern = c.Route().Path
+	return r
+}
+
 // convert copies all but the body into net/http's form.
 func convert(c *fiber.Ctx) *http.Request {
 	from := &c.Request().Header

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -229,4 +230,51 @@ func behindProxy(t *testing.T, store limiter.Store) fiber.Handler {
 	t.Helper()
 	trusted := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8")}
 	return fiberlimit.New(limit(t, store, httplimit.Rule{Name: "ip", Key: httplimit.ClientIP(trusted...)}))
+}
+
+// TestRequestIsWhatRulesSee: a page that tells users their quota finds the counters that their requests are counted by.
+func TestRequestIsWhatRulesSee(t *testing.T) {
+	user := httplimit.KeyFunc(func(r *http.Request) (string, error) {
+		c, ok := fiberlimit.From(r)
+		if !ok {
+			return "", errors.New("there is no context")
+		}
+		return c.Locals("user").(string), nil
+	})
+	lb := httplimit.ClientIP(netip.MustParsePrefix("127.0.0.0/8"))
+	m := limit(t, nil,
+		httplimit.Rule{Name: "user", Key: user, Limit: limiter.PerDay(10)},
+		httplimit.Rule{Name: "route", Key: httplimit.Route(), Limit: limiter.PerDay(20)},
+		httplimit.Rule{Name: "address", Key: lb, Limit: limiter.PerDay(30)},
+		httplimit.Rule{Name: "token", Key: httplimit.APIKey("X-Token"), Limit: limiter.PerDay(40)})
+	var told []httplimit.Verdict
+	var address netip.Addr
+	app := newApp()
+	app.Use(func(c *fiber.Ctx) error { c.Locals("user", strings.Clone(c.Query("user"))); return c.Next() })
+	app.Get("/items/:id", fiberlimit.New(m), func(c *fiber.Ctx) error {
+		var err error
+		if told, err = m.PeekRequest(fiberlimit.Request(c)); err != nil {
+			t.Error(err)
+		}
+		if address, err = httplimit.ClientAddr(lb, fiberlimit.Request(c)); err != nil {
+			t.Error(err)
+		}
+		return nil
+	})
+	url := serve(t, app)
+	header := http.Header{"X-Forwarded-For": {"203.0.113.9"}, "X-Token": {"one", "two"}}
+	for spent := range int64(3) {
+		send(t, http.MethodGet, url+"/items/"+strconv.FormatInt(spent, 10)+"?user=ann", header)
+		if address != netip.MustParseAddr("203.0.113.9") {
+			t.Errorf("request %d: ClientAddr: got %v, want 203.0.113.9", spent+1, address)
+		}
+		if len(told) != 4 {
+			t.Fatalf("request %d: got %+v, want four verdicts", spent+1, told)
+		}
+		for i, quota := range []int64{10, 20, 30, 40} {
+			if got, want := told[i].Remaining, quota-spent-1; got != want {
+				t.Errorf("request %d: %s: got %d remaining, want %d", spent+1, told[i].Rule, got, want)
+			}
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/gin-gonic/gin"
@@ -142,3 +143,49 @@ func TestStoreDown(t *testing.T) {
 type broken struct{ limiter.Store }
 
 func (broken) Take(context.Context, []limiter.Charge) (bool, error) { return false, errors.New("down") }
+
+// TestRequestIsWhatRulesSee: a page that tells users their quota finds the counters that their requests are counted by.
+func TestRequestIsWhatRulesSee(t *testing.T) {
+	user := httplimit.KeyFunc(func(r *http.Request) (string, error) {
+		c, ok := ginlimit.From(r)
+		if !ok {
+			return "", errors.New("there is no context")
+		}
+		return c.GetString("user"), nil
+	})
+	lb := httplimit.ClientIP(netip.MustParsePrefix("127.0.0.0/8"))
+	m := limit(t, nil,
+		httplimit.Rule{Name: "user", Key: user, Limit: limiter.PerDay(10)},
+		httplimit.Rule{Name: "route", Key: httplimit.Route(), Limit: limiter.PerDay(20)},
+		httplimit.Rule{Name: "address", Key: lb, Limit: limiter.PerDay(30)},
+		httplimit.Rule{Name: "token", Key: httplimit.APIKey("X-Token"), Limit: limiter.PerDay(40)})
+	var told []httplimit.Verdict
+	var address netip.Addr
+	engine := newEngine()
+	engine.Use(func(c *gin.Context) { c.Set("user", c.Query("user")) }, ginlimit.New(m))
+	engine.GET("/items/:id", func(c *gin.Context) {
+		var err error
+		if told, err = m.PeekRequest(ginlimit.Request(c)); err != nil {
+			t.Error(err)
+		}
+		if address, err = httplimit.ClientAddr(lb, ginlimit.Request(c)); err != nil {
+			t.Error(err)
+		}
+	})
+	url := serve(t, engine)
+	header := http.Header{"X-Forwarded-For": {"203.0.113.9"}, "X-Token": {"one", "two"}}
+	for spent := range int64(3) {
+		send(t, http.MethodGet, url+"/items/"+strconv.FormatInt(spent, 10)+"?user=ann", header)
+		if address != netip.MustParseAddr("203.0.113.9") {
+			t.Errorf("request %d: ClientAddr: got %v, want 203.0.113.9", spent+1, address)
+		}
+		if len(told) != 4 {
+			t.Fatalf("request %d: got %+v, want four verdicts", spent+1, told)
+		}
+		for i, quota := range []int64{10, 20, 30, 40} {
+			if got, want := told[i].Remaining, quota-spent-1; got != want {
+				t.Errorf("request %d: %s: got %d remaining, want %d", spent+1, told[i].Rule, got, want)
+			}
+		}
+	}
+}
