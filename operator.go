@@ -33,7 +33,8 @@ func (m *Middleware) Allow(ctx context.Context, rule string, parts ...string) (V
 }
 
 // Peek returns what [Middleware.Allow] would answer and spends nothing. Verdict.Source says who answered: while the
-// store is away it is [SourceLocal], this process's share, or [SourceNone] for a rule with FailOpen.
+// store is away it is [SourceLocal], this process's share, or for a rule with FailOpen [SourceNone]: then nothing is
+// known but that it is Allowed.
 //
 // It is about Rule.Limit. For a client whose plan is another one, [Middleware.PeekLimit] is given it; in a handler
 // [Middleware.PeekRequest] finds it.

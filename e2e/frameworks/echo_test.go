@@ -40,6 +40,7 @@ func serveEcho(t *testing.T, at net.Listener, a app) {
 	e.Any("/items/:id", func(c echo.Context) error {
 		return writeEcho(c, a.item(c.Request().Context(), c.Param("id")))
 	}, a.echo(a.onRoute)...)
+	e.Any("/quota", func(c echo.Context) error { return writeEcho(c, a.quota(echolimit.Request(c))) })
 	e.Any("/open", func(c echo.Context) error { open(c.Response(), c.Request()); return nil })
 	e.Any("/events", func(c echo.Context) error { a.sendEvents(c.Response(), c.Request()); return nil })
 	e.Any("/ws", func(c echo.Context) error { sendBack(c.Response(), c.Request()); return nil })

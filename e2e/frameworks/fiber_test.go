@@ -36,6 +36,7 @@ func serveFiber(t *testing.T, at net.Listener, a app) {
 	service.All("/items/:id", append(a.fiber(a.onRoute), func(c *fiber.Ctx) error {
 		return writeFiber(c, a.item(c.UserContext(), c.Params("id")))
 	})...)
+	service.All("/quota", func(c *fiber.Ctx) error { return writeFiber(c, a.quota(fiberlimit.Request(c))) })
 	service.All("/open", func(c *fiber.Ctx) error { return c.SendString("open") })
 	service.All("/events", a.sendFiberEvents)
 	service.All("/ws", sendBackFiber)

@@ -45,6 +45,7 @@ func frameworks() []framework {
 //
 //	/items/{id}  by item, below onRoute
 //	/open        "open"
+//	/quota       by quota
 //	/events      the strings that events sends, each flushed at once
 //	/ws          a WebSocket that sends back what it gets
 //	/download    what is large
@@ -53,6 +54,7 @@ func frameworks() []framework {
 type app struct {
 	around, onRoute []*httplimit.Middleware
 	item            handler
+	quota           func(r *http.Request) reply
 	events          func(ctx context.Context, send func(string))
 	deny            bool         // refusals are answered by the framework's own OnDeny, with denied
 	errorStatus     int          // what the app's error handler answers to an error without a status; 0: 500

@@ -30,6 +30,7 @@ func serveGin(t *testing.T, at net.Listener, a app) {
 		writeGin(c, a.item(c.Request.Context(), c.Param("id")))
 	})...)
 	engine.Any("/open", gin.WrapF(open))
+	engine.Any("/quota", func(c *gin.Context) { writeGin(c, a.quota(ginlimit.Request(c))) })
 	engine.Any("/events", func(c *gin.Context) { a.sendEvents(c.Writer, c.Request) })
 	engine.Any("/ws", func(c *gin.Context) { sendBack(c.Writer, c.Request) })
 	engine.Any("/download", gin.WrapH(a.large()))

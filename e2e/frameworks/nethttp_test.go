@@ -22,6 +22,7 @@ func serveNetHTTP(t *testing.T, at net.Listener, a app) {
 	}
 	mux.Handle("/items/{id}", item)
 	mux.HandleFunc("/open", open)
+	mux.HandleFunc("/quota", func(w http.ResponseWriter, r *http.Request) { a.write(w, a.quota(r)) })
 	mux.HandleFunc("/events", a.sendEvents)
 	mux.HandleFunc("/ws", sendBack)
 	mux.Handle("/download", a.large())
@@ -49,6 +50,7 @@ func serveChi(t *testing.T, at net.Listener, a app) {
 		})
 	})
 	router.HandleFunc("/open", open)
+	router.HandleFunc("/quota", func(w http.ResponseWriter, r *http.Request) { a.write(w, a.quota(r)) })
 	router.HandleFunc("/events", a.sendEvents)
 	router.HandleFunc("/ws", sendBack)
 	router.Handle("/download", a.large())

@@ -60,6 +60,7 @@ func (s scenario) open(t *testing.T, f framework) *stage {
 	for _, cfg := range s.onRoute {
 		a.onRoute = append(a.onRoute, st.middleware(t, cfg))
 	}
+	a.quota = quotaOf(slices.Concat(a.around, a.onRoute))
 	network := s.network
 	if network == "" {
 		network = "tcp4"

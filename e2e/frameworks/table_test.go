@@ -48,7 +48,8 @@ const (
 )
 
 func TestSameAnswersEverywhere(t *testing.T) {
-	all := slices.Concat(decisions(), answers(), applying(), identities(), statuses(), endings(), outages(), zeroes())
+	all := slices.Concat(decisions(), answers(), applying(), identities(), statuses(), endings(), outages(), zeroes(),
+		quotas())
 	for _, s := range all {
 		t.Run(s.name, func(t *testing.T) {
 			for _, f := range frameworks() {

@@ -102,7 +102,8 @@ func serveToy(t *testing.T, at net.Listener, a app) {
 			}
 			return x.write(y)
 		}),
-		"/open": func(x *exchange) error { return x.write(reply{status: 200, body: "open"}) },
+		"/quota": func(x *exchange) error { return x.write(a.quota((&toyRequest{x: x}).HTTP())) },
+		"/open":  func(x *exchange) error { return x.write(reply{status: 200, body: "open"}) },
 	}}
 	served := make(chan struct{})
 	go func() { defer close(served); router.serve(at) }()
