@@ -50,7 +50,8 @@ func ClientAddr(client Key, r *http.Request) (netip.Addr, error) {
 	case !ok:
 		return netip.Addr{}, fmt.Errorf("httplimit: ClientAddr by a %T, want a Key made by ClientIP or ClientIPFrom", client)
 	case len(k.faults) > 0:
-		return netip.Addr{}, fmt.Errorf("httplimit: ClientAddr by a faulty key: %s: %s", k.faults[0].Field, k.faults[0].Reason)
+		fault := k.faults[0]
+		return netip.Addr{}, fmt.Errorf("httplimit: ClientAddr by a faulty key: %s: %s", fault.Field, fault.Reason)
 	}
 	header := k.resolver.Header()
 	addr, origin := k.resolver.Client(r.RemoteAddr, r.Header.Values(header))

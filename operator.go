@@ -16,8 +16,8 @@ import (
 // those of its first key; for [ClientIP] an address. If all parts are empty there is no identity, and no request that
 // NoKey could be asked about: Allow spends nothing and returns an error that wraps [ErrNoKey]. The rule's Failure
 // policy holds: with FailClosed, and for a rule or a number of parts that do not exist, Allow returns an error as well.
-// A Shadow rule is always Allowed; its RetryAfter says how long it would have refused. [Verdict.Denied] makes the
-// answer of what is not Allowed.
+// A Shadow rule is always Allowed, as is a client outside of Percent; RetryAfter says how long it would have been
+// refused. [Verdict.Denied] makes the answer of what is not Allowed.
 //
 // Allow does not end with ctx, which gives the store its values only: the store's time-out bounds the wait. So a client
 // cannot keep its failed login from being counted by hanging up.
@@ -92,10 +92,12 @@ func (m *Middleware) ask(
 // PeekRequest returns what the rules that apply to r say of it now, in their order, and spends nothing: for a page that
 // tells clients their quota. It asks Key, NoKey and LimitFunc, as for any request, but neither When nor Cost: so it
 // tells of the rules for other requests too, and of one unit. Left out are rules after [ErrSkip], and Private ones,
-// which clients are not to see; a rule in shadow is told of, and is Allowed. The Observer is not told, nothing is logged.
+// which clients are not to see; a rule in shadow is told of, and is Allowed. The Observer is not told, and nothing is
+// logged.
 //
 // What Key and LimitFunc look for has to be in r: call it behind authentication, and with the request of the handler,
-// which for the frameworks is made by the adapter's Request. A [Route] is that of r, the page.
+// which for the frameworks is made by the adapter's Request. A [Route] is that of r, the page. Each call asks the store
+// once: let a rule of its own limit the page.
 //
 // It returns an error if the store cannot decide and a rule has FailClosed; else a list that is not nil, so that its
 // JSON is one. While the store is away the others are as in [Middleware.Peek].
@@ -137,9 +139,9 @@ func (d *decision) collectPeeks(r Request) {
 // Reset forgets what a client has spent of a rule, whatever its plan, also by preflights, in the store and in this
 // process: for operators who unblock somebody. It deletes the counters of each Algorithm and Window that the rule has:
 // those of Limit and of Plans, and those that LimitFunc has returned in this process, whatever the configuration was
-// then. A plan that is in neither Limit nor Plans and that only other processes have seen is not known here: declare it.
-// Other processes may refuse the client for up to a second more. parts are those of [Middleware.Allow]. After an error
-// it may have taken effect; repeat it.
+// then. A plan that is in neither Limit nor Plans and that only other processes have seen is not known here: declare
+// it. Other processes may refuse the client for up to a second more. parts are those of [Middleware.Allow]. After an
+// error it may have taken effect; repeat it.
 func (m *Middleware) Reset(ctx context.Context, rule string, parts ...string) error {
 	s, r, c, err := m.chargeOf(rule, parts)
 	if err != nil {

@@ -86,8 +86,8 @@ func TestRulesChooseTheirClientsIndependently(t *testing.T) {
 	}
 }
 
-// TestPercentIsTheSameEverywhere: for each client the least percentage at which it is in, calculated by another program.
-// A change of these numbers would have every service choose other clients.
+// TestPercentIsTheSameEverywhere: for each client the least percentage at which it is in, calculated by another
+// program. A change of these numbers would have every service choose other clients.
 func TestPercentIsTheSameEverywhere(t *testing.T) {
 	for _, tt := range []struct {
 		namespace, rule, client string

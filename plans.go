@@ -91,8 +91,8 @@ func (r *rule) replacement(l limiter.Limit, admit func(limiter.Limit) error) (li
 	return l, err
 }
 
-// count takes the window of a limit that LimitFunc has returned, and notes it for Reset. Mostly it is known, which costs
-// no lock.
+// count takes the window of a limit that LimitFunc has returned, and notes it for Reset. Mostly it is known, which
+// costs no lock.
 func (r *rule) count(l limiter.Limit) error {
 	if r.windows.has(l) {
 		return nil

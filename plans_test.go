@@ -129,12 +129,12 @@ func TestResetFreesTheClientWhateverItsPlan(t *testing.T) {
 		declared[i] = limit
 	}
 	all = append(all, "") // the rule's Limit
-	type process = func(*testing.T, limiter.Store, ...limiter.Limit) *httplimit.Middleware
+	type process = func(*testing.T, limiter.Store) *httplimit.Middleware
 	open := func(t *testing.T, store limiter.Store, declared ...limiter.Limit) *httplimit.Middleware {
 		return mustNew(t, httplimit.Config{Store: store, Rules: []httplimit.Rule{plans(declared...)}})
 	}
 	reconfigured := func(first, second []limiter.Limit) process {
-		return func(t *testing.T, store limiter.Store, _ ...limiter.Limit) *httplimit.Middleware {
+		return func(t *testing.T, store limiter.Store) *httplimit.Middleware {
 			m := open(t, store, first...)
 			for _, plan := range all {
 				askedPlan(m, get(), plan)
@@ -150,7 +150,7 @@ func TestResetFreesTheClientWhateverItsPlan(t *testing.T) {
 		}
 	}
 	for name, operator := range map[string]process{
-		"declared, in a process that has seen none": func(t *testing.T, s limiter.Store, _ ...limiter.Limit) *httplimit.Middleware {
+		"declared, in a process that has seen none": func(t *testing.T, s limiter.Store) *httplimit.Middleware {
 			return open(t, s, declared...)
 		},
 		"seen":                          nil,

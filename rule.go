@@ -179,8 +179,8 @@ func (r *rule) fillCharge(c *limiter.Charge, req Request, preflight bool, log *l
 	return true
 }
 
-// fillPeek is fillCharge for a look that spends nothing and warns of nothing: it asks neither When nor Cost. shadow says
-// that the rule is not in force for this client.
+// fillPeek is fillCharge for a look that spends nothing and warns of nothing: it asks neither When nor Cost. shadow
+// says that the rule is not in force for this client.
 func (r *rule) fillPeek(c *limiter.Charge, req Request, preflight bool) (shadow, applies bool) {
 	found := r.peeks.find(req, preflight)
 	if found.skip {

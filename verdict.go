@@ -10,7 +10,8 @@ import (
 // Verdict is what one rule says of one request. The names and units of its JSON are stable, and those of
 // [limiter.Stats] are the same: durations are whole milliseconds, rounded up, and null for [limiter.Never].
 //
-//	{"rule":"plan","limit":"100/m","cost":1,"source":"store","allowed":true,"remaining":40,"retryAfter":0,"resetAfter":52000}
+//	{"rule":"plan","limit":"100/m","cost":1,"source":"store",
+//	 "allowed":true,"remaining":40,"retryAfter":0,"resetAfter":52000}
 type Verdict struct {
 	Rule  string        // its name
 	Limit limiter.Limit // the limit that held

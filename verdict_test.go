@@ -51,7 +51,9 @@ func TestVerdictInJSON(t *testing.T) {
 }
 
 func TestVerdictThatCannotBeRead(t *testing.T) {
-	for _, text := range []string{`{"limit":"100"}`, `{"source":"redis"}`, `{"retryAfter":-1}`, `{"resetAfter":"1s"}`, `[]`} {
+	for _, text := range []string{
+		`{"limit":"100"}`, `{"source":"redis"}`, `{"retryAfter":-1}`, `{"resetAfter":"1s"}`, `[]`,
+	} {
 		v := httplimit.Verdict{Rule: "before"}
 		if err := json.Unmarshal([]byte(text), &v); err == nil || v.Rule != "before" {
 			t.Errorf("%s: got %+v, %v, want an error, and nothing changed", text, v, err)

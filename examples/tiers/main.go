@@ -1,8 +1,10 @@
-// Tiers gives each plan a limit of its own: free 60 requests a minute, pro 600, unlimited none.
+// Tiers gives each plan a limit of its own: free 60 requests a minute, pro 600, unlimited none. A page tells tenants
+// what they have left.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -31,6 +33,7 @@ const usage = `60 requests a minute on plan free, 600 on pro, as many as you lik
 	curl -si -H 'Authorization: Bearer acme-key' http://%[1]s/
 	curl -si -H 'Authorization: Bearer acme-key' -X PUT http://%[1]s/plan/pro
 	curl -si -H 'Authorization: Bearer acme-key' http://%[1]s/
+	curl -si -H 'Authorization: Bearer acme-key' http://%[1]s/me/quota
 
 `
 
@@ -58,7 +61,8 @@ func run(addr string) error {
 
 func newHandler(t *tenants) (http.Handler, error) {
 	plans, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{
-		{Name: "plan", Key: httplimit.ContextValue(tenantKey{}), Limit: perMinute(60), LimitFunc: limitOf},
+		{Name: "plan", Key: httplimit.ContextValue(tenantKey{}), Limit: perMinute(60), LimitFunc: limitOf,
+			Plans: []limiter.Limit{perMinute(600)}},
 	}})
 	if err != nil {
 		return nil, err
@@ -66,9 +70,27 @@ func newHandler(t *tenants) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
 	mux.HandleFunc("PUT /plan/{plan}", t.change)
+	pages := http.NewServeMux()
+	pages.Handle("/", plans.Handler(mux))
+	pages.HandleFunc("GET /me/quota", quota(plans)) // beside the limiter: to look costs a tenant nothing
 	// By address before authentication: a client that guesses at keys is no tenant yet.
 	addresses := httplimit.PerIP(1000, time.Minute)
-	return addresses(t.authenticate(plans.Handler(mux))), nil
+	return addresses(t.authenticate(pages)), nil
+}
+
+// quota tells tenants what they have left, by their own plan. Durations are milliseconds.
+func quota(plans *httplimit.Middleware) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		verdicts, err := plans.PeekRequest(r)
+		if err != nil {
+			log.Print(err)
+			http.Error(w, "not known right now", http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-store")
+		_ = json.NewEncoder(w).Encode(verdicts) // a client that has left is no fault of ours
+	}
 }
 
 // limitOf chooses the limit by the plan. Plans share a counter, since they have the algorithm and the window in common:

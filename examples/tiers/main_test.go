@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -126,5 +127,26 @@ func TestUnknownPlanIsNotTaken(t *testing.T) {
 	h := newTestHandler(t)
 	if w := do(h, http.MethodPut, "/plan/gratis", "f"); w.Code != http.StatusNotFound {
 		t.Errorf("got %d, want 404", w.Code)
+	}
+}
+
+func TestQuotaTellsTheTenantsOwnPlan(t *testing.T) {
+	for key, want := range map[string]string{
+		"f": `[{"rule":"plan","limit":"60/m token-bucket","cost":1,"source":"store","allowed":true,"remaining":57,` +
+			`"retryAfter":0,"resetAfter":3000}]`,
+		"p": `[{"rule":"plan","limit":"600/m token-bucket","cost":1,"source":"store","allowed":true,"remaining":597,` +
+			`"retryAfter":0,"resetAfter":300}]`,
+		"u": `[]`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newTestHandler(t)
+			get(t, h, key, 3)
+			for range 3 { // to look costs nothing
+				w := do(h, http.MethodGet, "/me/quota", key)
+				if got := strings.TrimSpace(w.Body.String()); w.Code != http.StatusOK || got != want {
+					t.Errorf("key %s:\n got %d %s\nwant 200 %s", key, w.Code, got, want)
+				}
+			}
+		})
 	}
 }
