@@ -13,7 +13,7 @@ const (
 	// SlidingWindow adds the count of the current window and a share of the count of the previous one: the share
 	// of it that a window ending now still covers, rounded down. It keeps two numbers a key, whatever the limit.
 	// It is an estimate: around a window boundary, a client that tries all the time gets up to twice the limit
-	// within the length of one window. Where that is too much, take SlidingLog.
+	// within the length of one window. Where that is too much, take StrictWindow.
 	SlidingWindow Algorithm = iota
 	// SlidingLog remembers for one window when each admitted unit was taken. It is exact: never more than the
 	// limit within the length of one window. Its memory grows with the limit.
@@ -23,6 +23,11 @@ const (
 	FixedWindow
 	// TokenBucket refills Requests tokens per Window, evenly, up to Burst. GCRA is another name for it.
 	TokenBucket
+	// StrictWindow never lets more than the limit through within the length of one window, as a SlidingLog, in memory
+	// that does not depend on the limit. It counts in ten parts of the window, and a unit stays counted until its whole
+	// part is a window old, up to a tenth of a window longer than it should: a client that always asks gets ten
+	// elevenths of the limit, and one that comes with its whole quota once per window gets it every second time.
+	StrictWindow
 )
 
 var algorithmNames = [...]string{
@@ -30,6 +35,7 @@ var algorithmNames = [...]string{
 	SlidingLog:    "sliding-log",
 	FixedWindow:   "fixed-window",
 	TokenBucket:   "token-bucket",
+	StrictWindow:  "strict-window",
 }
 
 // String returns the name that [ParseLimit] reads, such as "token-bucket".
@@ -107,7 +113,7 @@ func (l Limit) Validate() error {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf("limiter: "+format, args...)) }
 
 	if int(l.Algorithm) >= len(algorithmNames) {
-		fault("Algorithm is %d, want SlidingWindow, SlidingLog, FixedWindow or TokenBucket", uint8(l.Algorithm))
+		fault("Algorithm is %d, want SlidingWindow, SlidingLog, FixedWindow, TokenBucket or StrictWindow", uint8(l.Algorithm))
 	}
 	most := int64(maxRequests)
 	if l.Algorithm == SlidingLog {

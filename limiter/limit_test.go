@@ -57,6 +57,8 @@ func TestValidateAccepts(t *testing.T) {
 		limiter.Per(1_000_000_000, year),
 		{Requests: 1_000_000_000, Window: year, Algorithm: limiter.FixedWindow},
 		{Requests: 100_000, Window: year, Algorithm: limiter.SlidingLog},
+		{Requests: 1, Window: time.Millisecond, Algorithm: limiter.StrictWindow},
+		{Requests: 1_000_000_000, Window: year, Algorithm: limiter.StrictWindow},
 		{Requests: 1, Window: time.Millisecond, Algorithm: limiter.TokenBucket},
 		{Requests: 1, Window: time.Second, Algorithm: limiter.TokenBucket, Burst: 1_000_000_000},
 		{Requests: 1 << 30 / 2, Window: 1 << 22 * time.Millisecond, Algorithm: limiter.TokenBucket},       // 2^51
@@ -88,13 +90,19 @@ func TestValidateNamesEveryFault(t *testing.T) {
 			[]string{"Burst is 1, want 0 for sliding-window"}},
 		{"burst of a log", limiter.Limit{Requests: 1, Window: time.Second, Algorithm: limiter.SlidingLog, Burst: -1},
 			[]string{"Burst is -1, want 0 for sliding-log"}},
+		{"requests of a strict window",
+			limiter.Limit{Requests: 1_000_000_001, Window: time.Second, Algorithm: limiter.StrictWindow},
+			[]string{"Requests is 1000000001, want 0 to 1000000000 for strict-window"}},
+		{"burst of a strict window",
+			limiter.Limit{Requests: 1, Window: time.Second, Algorithm: limiter.StrictWindow, Burst: 1},
+			[]string{"Burst is 1, want 0 for strict-window"}},
 		{"negative burst", limiter.Limit{Requests: 1, Window: time.Second, Algorithm: limiter.TokenBucket, Burst: -1},
 			[]string{"Burst is -1, want 0"}},
 		{"burst", limiter.Limit{Requests: 1, Window: time.Second, Algorithm: limiter.TokenBucket, Burst: 1_000_000_001},
 			[]string{"Burst is 1000000001"}},
 		{"burst of a limit of 0", limiter.Limit{Window: time.Second, Algorithm: limiter.TokenBucket, Burst: 5},
 			[]string{"Burst is 5, want 0 where Requests is 0"}},
-		{"algorithm", limiter.Limit{Requests: 1, Window: time.Second, Algorithm: 4}, []string{"Algorithm is 4"}},
+		{"algorithm", limiter.Limit{Requests: 1, Window: time.Second, Algorithm: 5}, []string{"Algorithm is 5"}},
 		{
 			"bucket of too many milliseconds", limiter.Limit{Requests: 1, Window: 1 << 23 * time.Millisecond,
 				Algorithm: limiter.TokenBucket, Burst: 1<<29 + 1},
@@ -127,6 +135,7 @@ func TestAlgorithmString(t *testing.T) {
 		limiter.SlidingLog:    "sliding-log",
 		limiter.FixedWindow:   "fixed-window",
 		limiter.TokenBucket:   "token-bucket",
+		limiter.StrictWindow:  "strict-window",
 		77:                    "Algorithm(77)",
 	} {
 		if got := algorithm.String(); got != want {

@@ -16,7 +16,8 @@ type Stats struct {
 	At    time.Time `json:"at"` // the moment, on the store's clock, UTC
 
 	// WindowStart and WindowEnd are the boundaries of the current window. For SlidingLog and TokenBucket it is the
-	// one that ends now.
+	// one that ends now, for a StrictWindow the parts that are counted now, from the start of the first to the end
+	// of the present one.
 	WindowStart time.Time `json:"windowStart"`
 	WindowEnd   time.Time `json:"windowEnd"`
 
@@ -97,6 +98,10 @@ func newStats(c *Charge) Stats {
 			weight = float64(end-c.At) / float64(window)
 			estimate += arith.MulDiv(c.Previous, end-c.At, window)
 		}
+	case StrictWindow:
+		length, before := arith.Parts(window)
+		end = c.At - c.At%length + length
+		start = end - (before+1)*length
 	}
 	return Stats{
 		Limit:          c.Limit,

@@ -14,6 +14,7 @@ func TestStats(t *testing.T) {
 		fixed(20, time.Minute),
 		limiter.Limit{Requests: 30, Window: time.Minute, Algorithm: limiter.SlidingLog},
 		limiter.Limit{Requests: 60, Window: time.Minute, Algorithm: limiter.TokenBucket},
+		limiter.Limit{Requests: 40, Window: time.Minute, Algorithm: limiter.StrictWindow},
 	)
 	take := func(n int64) {
 		t.Helper()
@@ -46,6 +47,12 @@ func TestStats(t *testing.T) {
 			Limit: limiter.Limit{Requests: 60, Window: time.Minute, Algorithm: limiter.TokenBucket}, At: at,
 			WindowStart: at.Add(-time.Minute), WindowEnd: at,
 			Current: 3, Estimate: 3, Allowed: true, Remaining: 57, ResetAfter: 3 * time.Second,
+		},
+		{
+			// The ten parts of six seconds before the present one, which began three seconds ago, and that one.
+			Limit: limiter.Limit{Requests: 40, Window: time.Minute, Algorithm: limiter.StrictWindow}, At: at,
+			WindowStart: at.Add(-63 * time.Second), WindowEnd: at.Add(3 * time.Second),
+			Current: 3, Estimate: 3, Allowed: true, Remaining: 37, ResetAfter: 63 * time.Second,
 		},
 	}
 	for range 2 { // Stats spends nothing

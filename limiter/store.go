@@ -33,12 +33,13 @@ type Decision struct {
 
 // State is what a decision was made from: the counter as it stood before the charge. To refund a charge, pass it to
 // Take again with a negative Cost and the State that Take has filled in. The refund goes to the window that was
-// charged.
+// charged,
+// for a StrictWindow to the part of it.
 type State struct {
 	// At is the moment of the decision on the store's clock, in Unix milliseconds.
 	At int64
 	// Current and Previous are the units in the current and in the previous window (FixedWindow: Previous is
-	// 0). For SlidingLog and TokenBucket Current is the units in use, rounded up, and Previous is 0.
+	// 0). For the other algorithms Current is the units in use, rounded up, and Previous is 0.
 	Current, Previous int64
 }
 
@@ -68,7 +69,8 @@ type Charge struct {
 	// Limit must be valid.
 	Limit Limit
 	// Cost is how many units are asked for. 0 decides and spends nothing. Below 0 it is a refund: to the window of
-	// State.At if that is set, else to the current window and then to the previous one.
+	// State.At if that is set, else to the current window and then to the previous one. For a StrictWindow it is the part
+	// of State.At, else the newest part first.
 	Cost int64
 	Mode Mode
 	State

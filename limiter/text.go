@@ -28,8 +28,9 @@ var errGrammar = errors.New(`want N/[N]unit [algorithm] [burst=N], such as "100/
 //	N "/" [N] unit [" " algorithm] [" burst=" N]
 //
 // where unit is ms, s, m (minute), h or d, and algorithm is sliding-window (the default), sliding-log,
-// fixed-window or token-bucket. Numbers are decimal without a sign; words are lower case, with single spaces
-// between them. Examples: "100/m", "5/15s", "20/s token-bucket burst=40", "10/h sliding-log", "0/m" (nothing passes).
+// fixed-window, token-bucket or strict-window. Numbers are decimal without a sign; words are lower case, with single
+// spaces between them. Examples: "100/m", "5/15s", "20/s token-bucket burst=40", "10/h sliding-log", "0/m" (nothing
+// passes).
 //
 // The result is valid: ParseLimit returns the error of [Limit.Validate] if it is not.
 func ParseLimit(s string) (Limit, error) {

@@ -35,6 +35,8 @@ func TestParseLimit(t *testing.T) {
 		{text: "00/60s", want: limiter.PerMinute(0), short: "0/m"},
 		{text: "0/h sliding-log", want: limiter.Limit{Window: time.Hour, Algorithm: limiter.SlidingLog}},
 		{text: "0/15s token-bucket", want: limiter.Limit{Window: 15 * time.Second, Algorithm: limiter.TokenBucket}},
+		{text: "100/m strict-window", want: limiter.Limit{Requests: 100, Window: time.Minute,
+			Algorithm: limiter.StrictWindow}},
 		{text: "20/s token-bucket", want: limiter.Limit{Requests: 20, Window: time.Second, Algorithm: limiter.TokenBucket}},
 		{text: "20/s token-bucket burst=40", want: limiter.Limit{Requests: 20, Window: time.Second,
 			Algorithm: limiter.TokenBucket, Burst: 40}},

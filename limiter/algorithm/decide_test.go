@@ -103,7 +103,7 @@ func TestDecide(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for _, kind := range []limiter.Algorithm{limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow,
-				limiter.TokenBucket} {
+				limiter.TokenBucket, limiter.StrictWindow} {
 				l := limiter.Limit{Requests: 10, Window: time.Minute, Algorithm: kind}
 				counters := []algorithm.Usage{holding(t, l, 4), holding(t, l, 4)}
 				var (

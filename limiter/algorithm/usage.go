@@ -8,11 +8,12 @@ import (
 )
 
 // Usage is what one counter holds at one moment, in the form in which its algorithm calculates. Fill a zero Usage with
-// [Usage.LoadWindow], [Usage.LoadBucket] or [Usage.LoadLog]. It is a plain value without locks.
+// [Usage.LoadWindow], [Usage.LoadBucket], [Usage.LoadLog] or [Usage.LoadStrict]. It is a plain value without locks.
 type Usage struct {
 	// State is the moment of the decision, At, and what is counted at that moment, before the batch.
 	limiter.State
-	// Number is the number of the window of At, counted from the epoch (SlidingWindow and FixedWindow only).
+	// Number is the number of the window of At (SlidingWindow and FixedWindow) or of the part of At (StrictWindow),
+	// counted from the epoch.
 	Number int64
 	// Debt is what a TokenBucket still has to refill, in units times the window in milliseconds. In this measure
 	// every rate refills a whole number each millisecond, so nothing is ever rounded.
@@ -21,6 +22,8 @@ type Usage struct {
 	Newest int64
 	// Log says when units of a SlidingLog expire. It is asked only for a charge that does not fit, and after a refund.
 	Log Log
+	// Parts are those of a StrictWindow, less what the batch refunds.
+	Parts *Parts
 
 	// Spent is how many units the batch adds to the counter. Returned is how many of the units from before the batch
 	// it refunds. Both are 0 after a batch that was refused.
@@ -35,7 +38,7 @@ func (u *Usage) remaining(l *limiter.Limit, extra int64) int64 {
 	switch l.Algorithm {
 	case limiter.TokenBucket:
 		return l.Capacity() - u.used(l) - extra
-	case limiter.SlidingLog:
+	case limiter.SlidingLog, limiter.StrictWindow:
 		return l.Requests - u.Current - extra
 	default:
 		w := u.counts(l, extra)
@@ -52,6 +55,8 @@ func (u *Usage) retryAfter(l *limiter.Limit, cost int64) time.Duration {
 		return u.bucketRetryAfter(l, cost)
 	case l.Algorithm == limiter.SlidingLog:
 		return u.logRetryAfter(l, cost)
+	case l.Algorithm == limiter.StrictWindow:
+		return u.strictRetryAfter(l, cost)
 	default:
 		w := u.counts(l, 0)
 		return w.RetryAfter(l, cost)
@@ -65,6 +70,8 @@ func (u *Usage) resetAfter(l *limiter.Limit, extra int64) time.Duration {
 		return u.bucketResetAfter(*l, extra)
 	case limiter.SlidingLog:
 		return u.logResetAfter(l, extra)
+	case limiter.StrictWindow:
+		return u.strictResetAfter(l, extra)
 	default:
 		w := u.counts(l, extra)
 		return w.ResetAfter(l)
@@ -86,6 +93,9 @@ func (u *Usage) refund(l *limiter.Limit, n, at int64) {
 	switch l.Algorithm {
 	case limiter.SlidingWindow, limiter.FixedWindow:
 		current, previous = u.refundsTo(l, at)
+	case limiter.StrictWindow:
+		u.refundParts(l, n, at)
+		return
 	case limiter.SlidingLog:
 		// What was taken a window ago has expired.
 		current = at == 0 || at > u.At-l.Window.Milliseconds()
@@ -116,9 +126,12 @@ func (u *Usage) refund(l *limiter.Limit, n, at int64) {
 
 // rollBack takes back everything that the batch did to u.
 func (u *Usage) rollBack(l *limiter.Limit) {
-	if l.Algorithm == limiter.TokenBucket {
+	switch l.Algorithm {
+	case limiter.TokenBucket:
 		u.Debt += u.returnedCurrent
-	} else {
+	case limiter.StrictWindow:
+		u.rollBackParts()
+	default:
 		u.Current += u.returnedCurrent
 		u.Previous += u.returnedPrevious
 	}

@@ -33,6 +33,7 @@ var vectorAlgorithms = map[string]limiter.Algorithm{
 	"sliding_window": limiter.SlidingWindow,
 	"sliding_log":    limiter.SlidingLog,
 	"token_bucket":   limiter.TokenBucket,
+	"strict_window":  limiter.StrictWindow,
 }
 
 // The arithmetic, at the very moments of the vectors. Package limitertest has them for stores, on their clocks.

@@ -27,6 +27,7 @@ func TestUnsupported(t *testing.T) {
 	store := newStore(t, kv, kvstore.Config{})
 	for algorithm, want := range map[limiter.Algorithm]bool{
 		limiter.SlidingWindow: true, limiter.FixedWindow: true, limiter.SlidingLog: false, limiter.TokenBucket: false,
+		limiter.StrictWindow: false,
 	} {
 		limit := limiter.PerMinute(5)
 		limit.Algorithm = algorithm

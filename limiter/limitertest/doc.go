@@ -19,7 +19,8 @@
 //     exact likewise. The units that earlier charges of the batch take from the same counter have to fit, too.
 //  6. Counts never fall below zero and saturate at [limiter.MaxCount].
 //  7. A refund goes to the window of State.At, if that is the current or the previous one now, else nowhere; without
-//     State.At it goes to the current and then to the previous window. A SlidingLog refunds its newest units.
+//     State.At it goes to the current and then to the previous window. A SlidingLog refunds its newest units, and a
+//     StrictWindow those of the part of State.At or, without it, its newest.
 //  8. A step of the clock, of any size, locks no key out for longer than two windows (TokenBucket: than its
 //     refill) and frees no key that is over its limit. RetryAfter is exact after it.
 //  9. An algorithm that a store does not run is an error that wraps [limiter.ErrUnsupported], and nothing of the

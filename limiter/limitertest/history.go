@@ -74,6 +74,10 @@ func (h *history) units(l limiter.Limit, at int64) (current, previous int64) {
 			if e.at > at-w {
 				current += e.units
 			}
+		case l.Algorithm == limiter.StrictWindow:
+			if partStart(l, e.at)+partsTime(l) > at {
+				current += e.units
+			}
 		case e.at/w == at/w:
 			current += e.units
 		case e.at/w == at/w-1 && l.Algorithm == limiter.SlidingWindow:
@@ -81,6 +85,30 @@ func (h *history) units(l limiter.Limit, at int64) (current, previous int64) {
 		}
 	}
 	return current, previous
+}
+
+// strictParts is into how many parts the window of a StrictWindow is cut.
+const strictParts = 10
+
+// partLength returns how long a part of a StrictWindow is: the shortest time in whole milliseconds of which so many
+// cover the window.
+func partLength(l limiter.Limit) int64 {
+	w := l.Window.Milliseconds()
+	return int64(sort.Search(int(w), func(n int) bool { return int64(n)*strictParts >= w }))
+}
+
+// partStart returns when the part of a StrictWindow began to which that moment belongs.
+func partStart(l limiter.Limit, at int64) int64 { return at - at%partLength(l) }
+
+// partsTime returns for how long units of a StrictWindow count from the start of their part on: for the part itself, and
+// then for as many as cover a window.
+func partsTime(l limiter.Limit) int64 {
+	part := partLength(l)
+	for time := part; ; time += part {
+		if time >= l.Window.Milliseconds() {
+			return part + time
+		}
+	}
 }
 
 // debtAt returns the debt less what was refilled since, at the rate of l: under a limit of 0 at that of 1.
@@ -152,8 +180,11 @@ func (h *history) refund(l limiter.Limit, at, refundAt, n int64) (refunded bool)
 // takesRefund reports whether units spent at the moment at may be refunded, by a refund for refundAt (0: any).
 func takesRefund(l limiter.Limit, now, refundAt, at int64) bool {
 	w := l.Window.Milliseconds()
-	if l.Algorithm == limiter.SlidingLog {
+	switch l.Algorithm {
+	case limiter.SlidingLog:
 		return at > now-w && (refundAt == 0 || refundAt > now-w)
+	case limiter.StrictWindow:
+		return partStart(l, at)+partsTime(l) > now && (refundAt == 0 || partStart(l, refundAt) == partStart(l, at))
 	}
 	return at/w >= now/w-1 && (refundAt == 0 || refundAt/w == at/w)
 }

@@ -68,5 +68,6 @@ func (h Harness) algorithms() []limiter.Algorithm {
 func (h Harness) supports(a limiter.Algorithm) bool { return slices.Contains(h.algorithms(), a) }
 
 func everyAlgorithm() []limiter.Algorithm {
-	return []limiter.Algorithm{limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow, limiter.TokenBucket}
+	return []limiter.Algorithm{limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow, limiter.TokenBucket,
+		limiter.StrictWindow}
 }

@@ -197,7 +197,7 @@ func misreset(reset func(r *refstore.Store, charges []limiter.Charge)) func(*ref
 func mutants() []mutant {
 	var all []mutant
 	for _, some := range [][]mutant{batchMutants(), modeMutants(), refundMutants(), nameMutants(), timeMutants(),
-		callMutants(), zeroMutants()} {
+		callMutants(), zeroMutants(), strictMutants()} {
 		all = append(all, some...)
 	}
 	return all

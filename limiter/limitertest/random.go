@@ -20,7 +20,7 @@ func testRandomBatches(s *storeTest) {
 
 func testRandomBatchesOverTime(s *storeTest) {
 	for seed := range uint64(4) {
-		st := newStream(s, seed, time.Second, 700*time.Millisecond)
+		st := newStream(s, seed, time.Second, 701*time.Millisecond)
 		for range 200 {
 			s.Advance(st.pause())
 			st.step()

@@ -56,12 +56,13 @@ func testRefundInBatch(s *storeTest) {
 func testRefundByState(s *storeTest) {
 	const window = time.Minute
 	key := limiter.Charge{Scope: "scope", Key: "key", Limit: s.per(100, window)}
-	for _, windows := range []time.Duration{0, 1, 2, 3} {
+	for _, later := range []time.Duration{0, window / 60, window / 10, window / 2, window, window + window/15, 2 * window,
+		3 * window} {
 		s.reset(key)
 		s.align(window)
 		s.Advance(window / 4)
 		late := s.pass(cost(40, key))[0]
-		s.Advance(windows * window)
+		s.Advance(later)
 		s.take(cost(30, key))
 		s.pass(cost(-20, late))
 		s.wantAsOracle(key)

@@ -33,6 +33,11 @@ func suite() []testCase {
 			why: "A client that stays away for long has its whole quota again, however the store expires its counter.",
 		},
 		{
+			name: "any stretch of one window", moves: true, run: testAnyStretch,
+			why: "What an adversary gets who knows the boundaries is what the documentation promises: the limit and no more " +
+				"of the two exact algorithms, twice the limit of the others.",
+		},
+		{
 			name: "extremes", moves: true, run: testExtremes,
 			why: "At the ends of the allowed range products pass 2^53 and 2^63. A store that calculates in doubles or " +
 				"overflows is off by some units, or by all.",

@@ -44,6 +44,7 @@ func testVectors(s *storeTest) {
 	name := map[limiter.Algorithm]string{
 		limiter.SlidingWindow: "sliding_window", limiter.SlidingLog: "sliding_log",
 		limiter.FixedWindow: "fixed_window", limiter.TokenBucket: "token_bucket",
+		limiter.StrictWindow: "strict_window",
 	}[s.algorithm]
 	all := append(file.Algorithms[name], file.LimitChanges[name]...)
 	if len(all) == 0 {
@@ -54,7 +55,8 @@ func testVectors(s *storeTest) {
 	}
 }
 
-// runVector moves a vector to the next start of its window on the store's clock, and follows it from there.
+// runVector moves a vector to the next start of its window on the store's clock, of a StrictWindow to the next start of
+// a part, and follows it from there.
 func runVector(s *storeTest, v vector) {
 	s.Helper()
 	limit := s.per(v.Limit, time.Duration(v.Window)*time.Millisecond)
@@ -62,8 +64,12 @@ func runVector(s *storeTest, v vector) {
 	if !s.runs(limit) {
 		return
 	}
-	s.align(limit.Window)
-	start := s.now() - v.Steps[0].At/v.Window*v.Window
+	period := limit.Window
+	if s.algorithm == limiter.StrictWindow {
+		period = time.Duration(partLength(limit)) * time.Millisecond
+	}
+	s.align(period)
+	start := s.now() - v.Steps[0].At + v.Steps[0].At%period.Milliseconds()
 	for i, step := range v.Steps {
 		s.Advance(time.Duration(start+step.At-s.now()) * time.Millisecond)
 		if step.Limit != 0 {

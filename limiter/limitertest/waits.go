@@ -48,6 +48,15 @@ func testRetryAfter(s *storeTest) {
 				s.Advance((limit.Window / 5).Truncate(time.Millisecond))
 				s.pass(as(limiter.Force, cost(limit.Requests, key)))
 				s.exactly(key)
+
+				// Where the older of its units make enough space, a charge does not wait for the newer ones.
+				key.Key += " in two steps"
+				s.align(limit.Window)
+				s.Advance(position.Truncate(time.Millisecond))
+				s.take(cost(limit.Requests/2, key))
+				s.Advance((limit.Window / 5).Truncate(time.Millisecond))
+				s.pass(cost(s.pass(as(limiter.Peek, key))[0].Remaining, key))
+				s.exactly(key)
 			}
 		}
 	}

@@ -99,8 +99,14 @@ func New(cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// Check reports whether the store can run l: it runs every valid limit. It implements [limiter.Checker].
-func (s *Store) Check(l limiter.Limit) error { return l.Validate() }
+// Check reports whether the store can run l: it runs every valid limit but those of StrictWindow. It implements
+// [limiter.Checker].
+func (s *Store) Check(l limiter.Limit) error {
+	if err := l.Validate(); err != nil || l.Algorithm != limiter.StrictWindow {
+		return err
+	}
+	return fmt.Errorf("memstore: %v: %w", l.Algorithm, limiter.ErrUnsupported)
+}
 
 // Reset forgets what the charges' counters hold, one after the other. What the sketch of a full store holds stays,
 // because other keys share it.
@@ -116,7 +122,7 @@ func (s *Store) Reset(ctx context.Context, charges []limiter.Charge) error {
 }
 
 func (s *Store) reset(c *limiter.Charge) error {
-	if err := c.Limit.Validate(); err != nil {
+	if err := s.Check(c.Limit); err != nil {
 		return err
 	}
 	t, hash := s.findTable(&c.Limit), s.hash(c.Scope, c.Key)

@@ -19,7 +19,7 @@ func TestStore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return limitertest.Harness{Store: store, Advance: memstore.StopClock(store)}
+		return limitertest.Harness{Store: store, Advance: memstore.StopClock(store), Algorithms: algorithms}
 	})
 }
 
@@ -40,7 +40,7 @@ func TestTakeValidates(t *testing.T) {
 	}
 	windows := []time.Duration{0, 1, time.Millisecond, time.Second, 365 * day, 366 * day, 367 * day}
 	valid := 0
-	for _, algorithm := range append(algorithms, 4, 255) {
+	for _, algorithm := range append(algorithms, 5, 255) {
 		for _, window := range windows {
 			for _, requests := range edges {
 				for _, burst := range edges {

@@ -44,7 +44,7 @@ func (s *Store) tableOf(l *limiter.Limit) (*table, error) {
 			return t, nil
 		}
 	}
-	if err := l.Validate(); err != nil {
+	if err := s.Check(*l); err != nil {
 		return nil, err
 	}
 	if t := s.findTable(l); t != nil {

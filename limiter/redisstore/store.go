@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +27,14 @@ type Store struct {
 	spentUnderError atomic.Uint64
 }
 
+// Check refuses StrictWindow. It implements [limiter.Checker].
+func (s *Store) Check(l limiter.Limit) error {
+	if l.Algorithm == limiter.StrictWindow {
+		return fmt.Errorf("redisstore: %v: %w", l.Algorithm, limiter.ErrUnsupported)
+	}
+	return nil
+}
+
 // Take implements [limiter.Store]. An error wraps a [storekit.UnavailableError] while the server is known to be down,
 // and [context.DeadlineExceeded] if it did not answer within Config.Timeout. Its text has the cause, as far as it is
 // known, and no key.
@@ -43,6 +52,11 @@ func (s *Store) Take(ctx context.Context, charges []limiter.Charge) (taken bool,
 	}
 	if len(charges) == 0 {
 		return true, nil
+	}
+	for i := range charges {
+		if err := s.Check(charges[i].Limit); err != nil {
+			return false, err
+		}
 	}
 	if algorithm.AsksZero(charges) {
 		return algorithm.TakeZero(charges, func(others []limiter.Charge) (bool, error) { return s.Take(ctx, others) })

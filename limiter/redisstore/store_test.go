@@ -21,7 +21,9 @@ func conform(t *testing.T, harness func(t *testing.T, run int64) limitertest.Har
 		if run > 1 { // the first asks for the algorithms
 			t.Parallel()
 		}
-		return harness(t, run)
+		h := harness(t, run)
+		h.Algorithms = everyAlgorithm
+		return h
 	})
 }
 

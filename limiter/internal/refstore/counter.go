@@ -10,6 +10,7 @@ type Counter struct {
 	Number, Current, Previous int64   // SlidingWindow, FixedWindow
 	At, Debt                  int64   // TokenBucket
 	Log                       []Units // SlidingLog, oldest first
+	Parts                     algorithm.Parts
 }
 
 // Units are some that a SlidingLog has taken at one moment.
@@ -35,6 +36,9 @@ func (c *Counter) Load(l limiter.Limit, now int64) (u algorithm.Usage) {
 		}
 		u.LoadLog(now, used, newest, c)
 		return u
+	case limiter.StrictWindow:
+		u.LoadStrict(&l, now, &c.Parts)
+		return u
 	}
 	u.LoadWindow(&l, now, c.Number, c.Current, c.Previous)
 	if c.Number > u.Number {
@@ -56,6 +60,9 @@ func (c *Counter) Save(l limiter.Limit, u *algorithm.Usage) {
 			c.Log = append(c.Log, Units{u.At, u.Spent})
 		}
 		u.Returned, u.Spent = 0, 0
+	case limiter.StrictWindow:
+		c.Parts.Counts[0] += u.Spent
+		u.Current, u.Spent = u.Current+u.Spent, 0
 	default:
 		c.Number, c.Current, c.Previous = u.Number, u.Current+u.Spent, u.Previous
 	}
