@@ -5,6 +5,7 @@ import (
 
 	"github.com/httplimit/httplimit/limiter"
 	"github.com/httplimit/httplimit/limiter/internal/arith"
+	"github.com/httplimit/httplimit/limiter/internal/window"
 )
 
 // StrictParts is into how many parts a StrictWindow cuts its window W. A part is P = W/StrictParts long, rounded up to
@@ -66,35 +67,25 @@ func (p *Parts) advance(number int64, before int) {
 	p.Number = number
 }
 
+// strict returns the parts in the form in which their waits are calculated.
+func (u *Usage) strict(l *limiter.Limit) window.Strict {
+	length, before := PartsOf(l.Window)
+	return window.Strict{Counts: &u.Parts.Counts, Number: u.Number, Length: length, Before: before, Now: u.At}
+}
+
 // strictRetryAfter returns when so many of the oldest parts have left that a cost fits, which is at most the limit.
 func (u *Usage) strictRetryAfter(l *limiter.Limit, cost int64) time.Duration {
-	lacking := u.Current + cost - l.Requests
-	i := StrictParts
-	for ; i > 0; i-- {
-		if lacking -= u.Parts.Counts[i]; lacking <= 0 {
-			break
-		}
-	}
-	return u.leaves(l, i)
+	s := u.strict(l)
+	return s.RetryAfter(u.Current + cost - l.Requests)
 }
 
-// strictResetAfter returns when the newest part with units in it has left, after extra units.
+// strictResetAfter returns when the newest part with units in it has left, after extra units in the present one.
 func (u *Usage) strictResetAfter(l *limiter.Limit, extra int64) time.Duration {
+	s := u.strict(l)
 	if extra > 0 {
-		return u.leaves(l, 0)
+		return s.FullResetAfter()
 	}
-	for i, n := range u.Parts.Counts {
-		if n > 0 {
-			return u.leaves(l, i)
-		}
-	}
-	return 0
-}
-
-// leaves returns the time until the part that is so many before the present one is no longer counted.
-func (u *Usage) leaves(l *limiter.Limit, ago int) time.Duration {
-	length, before := PartsOf(l.Window)
-	return arith.Millis((u.Number-int64(ago)+before+1)*length - u.At)
+	return s.ResetAfter()
 }
 
 // refundParts takes n units off: of a charge that was taken at that moment from its part, and without a moment (0) from

@@ -14,6 +14,7 @@ type batch struct {
 	usages   []algorithm.Usage // what the counters hold
 	of       []int             // of[i] is the counter of charges[i]
 	logs     []logReader       // those of usages
+	parts    []algorithm.Parts // those of usages, if one of them is a StrictWindow
 }
 
 type counter struct {
@@ -111,10 +112,25 @@ func (b *batch) load(charges []limiter.Charge, now int64) {
 	b.usages = slices.Grow(b.usages[:0], len(b.counters))[:len(b.counters)]
 	clear(b.usages)
 	b.logs = slices.Grow(b.logs[:0], len(b.counters))[:len(b.counters)]
+	b.giveParts()
 	for i, c := range b.counters {
 		sh := c.stripe.shard(c.table, now)
 		n, found := sh.lookUp(c.hash, now)
 		sh.load(&b.usages[i], &charges[c.charge].Limit, c.hash, n, found, now, &b.logs[i])
+	}
+}
+
+// giveParts gives the usages of StrictWindows space for their parts.
+func (b *batch) giveParts() {
+	isStrict := func(c counter) bool { return c.table.Algorithm == limiter.StrictWindow }
+	if !slices.ContainsFunc(b.counters, isStrict) {
+		return
+	}
+	b.parts = slices.Grow(b.parts[:0], len(b.counters))[:len(b.counters)]
+	for i, c := range b.counters {
+		if isStrict(c) {
+			b.usages[i].Parts = &b.parts[i]
+		}
 	}
 }
 

@@ -19,8 +19,8 @@ const (
 	// creditEach is what each search in a full store adds to the slots that may be swept. Where sweeps cost more,
 	// because fewer than one counter in 50 is idle, newcomers take the place of live counters instead.
 	creditEach = 64
-	// tagWindows is how many windows have tags of their own. A shard that was not swept for half of them is swept
-	// before use, so that two windows never look the same.
+	// tagWindows is how many windows, or parts of a StrictWindow, have tags of their own. A shard that was not swept for
+	// half of them is swept before use, so that two windows never look the same.
 	tagWindows = 256
 )
 
@@ -76,9 +76,9 @@ func (sh *shard) noteIdle(at int64) {
 func (sh *shard) sweep(now int64, full bool) {
 	// More than 128 windows after a sweep a shard is swept before it takes anything: so if its tags no longer tell
 	// windows apart, all that it holds has ended.
-	if w := sh.table.window; sh.table.windowed && now/w-sh.swept/w > tagWindows-4 {
-		sh.table.budget.give(int64(sh.used)) // windowed: a slot each
-		sh.slots, sh.used = nil, 0
+	if w := sh.table.unit; sh.table.tagged && now/w-sh.swept/w > tagWindows-4 {
+		sh.table.budget.give(int64(sh.used)) // tagged: a slot each
+		sh.slots, sh.tails, sh.capacity, sh.used = nil, nil, 0, 0
 	}
 	idleAt, endsAt := int64(never), int64(never)
 	if sh.used > 0 {
@@ -98,7 +98,7 @@ func (sh *shard) sweep(now int64, full bool) {
 // its tags.
 func (sh *shard) plan(now, idleAt, endsAt int64) {
 	sh.swept, sh.idleAt, sh.sweepAt = now, idleAt, max(endsAt, now+sweepEvery)
-	if w := sh.table.window; sh.table.windowed {
+	if w := sh.table.unit; sh.table.tagged {
 		sh.sweepAt = min(sh.sweepAt, (now/w+tagWindows/2)*w)
 	}
 	st, earliest := sh.stripe, int64(never)

@@ -11,6 +11,7 @@ import (
 
 var algorithms = []limiter.Algorithm{
 	limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow, limiter.TokenBucket,
+	limiter.StrictWindow,
 }
 
 func newStore(tb testing.TB, maxKeys int) *memstore.Store {

@@ -24,8 +24,11 @@ func heap() int64 {
 // logs, the sketches, and what a store has whatever it holds.
 func mostBytes(algorithm limiter.Algorithm, maxKeys int64) int64 {
 	slot := int64(16)
-	if algorithm == limiter.TokenBucket || algorithm == limiter.SlidingLog {
+	switch algorithm {
+	case limiter.TokenBucket, limiter.SlidingLog:
 		slot = 24
+	case limiter.StrictWindow:
+		slot = 56
 	}
 	bytes := maxKeys * slot * 32 / 7
 	if algorithm == limiter.SlidingLog {
@@ -80,22 +83,26 @@ func flood(t *testing.T, store limiter.Store, l limiter.Limit, clients int, cost
 	}
 }
 
-// TestHeapPerClient: what a million clients cost, the figure in the README.
+// TestHeapPerClient: what a million clients cost, the figures in the README.
 func TestHeapPerClient(t *testing.T) {
 	if raceDetector {
 		t.Skip("slow under the race detector, and nothing here is concurrent")
 	}
 	const clients = 1_000_000
-	before := heap()
-	store := newStore(t, 0)
-	memstore.StopClock(store)
-	flood(t, store, limiter.PerHour(100), clients, 1)
-	perClient := float64(heap()-before) / clients
-	t.Logf("%.1f bytes a client", perClient)
-	if perClient > 36 {
-		t.Errorf("got %.1f bytes a client, want at most 36", perClient)
+	for algorithm, most := range map[limiter.Algorithm]float64{limiter.SlidingWindow: 36, limiter.StrictWindow: 96} {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			before := heap()
+			store := newStore(t, 0)
+			memstore.StopClock(store)
+			flood(t, store, limiter.Limit{Requests: 100, Window: time.Hour, Algorithm: algorithm}, clients, 1)
+			perClient := float64(heap()-before) / clients
+			t.Logf("%.1f bytes a client", perClient)
+			if perClient > most {
+				t.Errorf("got %.1f bytes a client, want at most %.0f", perClient, most)
+			}
+			runtime.KeepAlive(store)
+		})
 	}
-	runtime.KeepAlive(store)
 }
 
 // TestHeapFallsAfterExpiry: what a flood took is given back by the operations that come later, few as they are.

@@ -11,10 +11,10 @@ const (
 	maxDebt   = 1<<53 - 1 // of a TokenBucket
 )
 
-// windowsInSketch returns how many windows a sketch has to remember. A TokenBucket and a SlidingLog are counted in it by
-// aligned windows too, the current and the previous one, both in full. That is at least what a log holds. For a bucket
-// it is enough too: if no stretch of one window admits more than the smaller of Requests and Burst, its debt stays
-// within its size.
+// windowsInSketch returns how many windows a sketch has to remember. A TokenBucket, a SlidingLog and a StrictWindow are
+// counted in it by aligned windows too, the current and the previous one, both in full. That is at least what a log
+// holds, and as much as a StrictWindow needs for its promise. For a bucket it is enough too: if no stretch of one window
+// admits more than the smaller of Requests and Burst, its debt stays within its size.
 func windowsInSketch(a limiter.Algorithm) int {
 	if a == limiter.FixedWindow {
 		return 1
@@ -46,6 +46,9 @@ func (sh *shard) loadOverflow(u *algorithm.Usage, l *limiter.Limit, hash uint64,
 			r.newest += sh.table.window
 		}
 		u.LoadLog(now, units, r.newest, r)
+	case limiter.StrictWindow:
+		sh.overflowParts(u.Parts, number, current, previous, now)
+		u.LoadStrict(l, now, u.Parts)
 	default:
 		u.LoadWindow(l, now, number, current, previous)
 	}

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
 // shard is the part of a table that lies in one stripe, under its lock: a hash table with open addressing, linear
@@ -17,16 +18,18 @@ import (
 type shard struct {
 	table    *table
 	slots    []uint64
-	capacity int   // in slots: 0, or the smallest one times a power of two
-	number   int64 // of the window that was last asked for
-	sweepAt  int64 // when to sweep next; a decision on the fast path reads no further
+	tails    []uint64 // of a StrictWindow: what of its slots the hash table need not read
+	capacity int      // in slots: 0, or the smallest one times a power of two
+	number   int64    // of the window, or of the part, that was last asked for
+	sweepAt  int64    // when to sweep next; a decision on the fast path reads no further
 
-	used      int      // slots in use
-	log       logArena // of a SlidingLog
-	overflow  *sketch  // of newcomers without a slot
-	evictNext int      // the slot where to look next for a counter to evict
-	idleAt    int64    // no counter in here is idle before this time (see expires)
-	swept     int64    // when the shard was last swept
+	parts     *algorithm.Parts // of a StrictWindow: those of the charge being decided
+	used      int              // slots in use
+	log       logArena         // of a SlidingLog
+	overflow  *sketch          // of newcomers without a slot
+	evictNext int              // the slot where to look next for a counter to evict
+	idleAt    int64            // no counter in here is idle before this time (see expires)
+	swept     int64            // when the shard was last swept
 	stripe    *stripe
 }
 
@@ -63,6 +66,12 @@ func (sh *shard) slot(n int) []uint64 {
 	return sh.slots[at : at+sh.table.stride]
 }
 
+// tail returns the other words of slot number n, of a StrictWindow.
+func (sh *shard) tail(n int) []uint64 {
+	at := n * sh.table.tail
+	return sh.tails[at : at+sh.table.tail]
+}
+
 // taken reports whether slot number n holds a counter: the second word of one is never 0.
 func (sh *shard) taken(n int) bool { return sh.slots[n*sh.table.stride+1] != 0 }
 
@@ -85,11 +94,11 @@ func (sh *shard) find(hash uint64) (n int, found bool) {
 
 func sameHash(word, hash uint64) bool { return word^hash <= lowByte }
 
-// window returns the number of the window of now. It is remembered: with 100,000 keys a division costs a twelfth of
-// the decision.
-func (sh *shard) window(now int64) int64 {
-	if elapsed := now - sh.number*sh.table.window; elapsed < 0 || elapsed >= sh.table.window {
-		sh.number = now / sh.table.window
+// numberAt returns the number of the window of now, of a StrictWindow that of the part. It is remembered: with 100,000
+// keys a division costs a twelfth of the decision.
+func (sh *shard) numberAt(now int64) int64 {
+	if elapsed := now - sh.number*sh.table.unit; elapsed < 0 || elapsed >= sh.table.unit {
+		sh.number = now / sh.table.unit
 	}
 	return sh.number
 }
@@ -124,10 +133,12 @@ func (sh *shard) remove(n int) {
 		home := sh.home(sh.slot(next)[0])
 		if sh.distance(home, next) >= sh.distance(n, next) {
 			copy(sh.slot(n), sh.slot(next))
+			copy(sh.tail(n), sh.tail(next))
 			n = next
 		}
 	}
 	clear(sh.slot(n))
+	clear(sh.tail(n))
 	sh.used--
 }
 
@@ -143,12 +154,17 @@ func (sh *shard) grow() {
 }
 
 func (sh *shard) resize(capacity int) {
-	old, stride := sh.slots, sh.table.stride
+	old := *sh
 	sh.capacity, sh.evictNext = capacity, 0
-	sh.slots = make([]uint64, capacity*stride)
-	for at := 0; at < len(old); at += stride {
-		if old[at+1] != 0 {
-			copy(sh.slot(sh.free(old[at])), old[at:at+stride])
+	sh.slots, sh.tails = make([]uint64, capacity*sh.table.stride), make([]uint64, capacity*sh.table.tail)
+	if capacity == 0 {
+		return // nothing is left
+	}
+	for from := range old.capacity {
+		if old.taken(from) {
+			to := sh.free(old.slot(from)[0])
+			copy(sh.slot(to), old.slot(from))
+			copy(sh.tail(to), old.tail(from))
 		}
 	}
 }

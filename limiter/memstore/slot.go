@@ -17,6 +17,8 @@ import (
 //	SlidingWindow, FixedWindow   hash 56, window number mod 256 8 | previous 30, current 30, usage class 4
 //	TokenBucket                  hash 56, usage class 8 | debt 54, requests (high) 10 | time 44, requests (low) 20
 //	SlidingLog                   hash 56, usage class 8 | head 32, tail 32 | units 32, entries 32
+//	StrictWindow                 hash 56, part number mod 256 8 | all parts 30, newest part 30, usage class 4
+//	                             and in its tail: the part before 32, the one before that 32 | ... five such words
 //
 // A second word of 0 is a free slot: a counter that holds nothing is not kept.
 const (
@@ -60,8 +62,8 @@ func (s logSlot) set(head, tail uint32, units int64, entries int) {
 	s[2] = uint64(units)<<32 | uint64(entries)
 }
 
-// load puts into u, which is zero, what the counter of hash holds now: in slot number n or, if it was not found, in
-// the sketch or nowhere.
+// load puts into u, which is zero but for space for the Parts of a StrictWindow, what the counter of hash holds now: in
+// slot number n or, if it was not found, in the sketch or nowhere.
 func (sh *shard) load(u *algorithm.Usage, l *limiter.Limit, hash uint64, n int, found bool, now int64, r *logReader) {
 	if !found {
 		sh.loadOverflow(u, l, hash, now, r)
@@ -74,9 +76,13 @@ func (sh *shard) load(u *algorithm.Usage, l *limiter.Limit, hash uint64, n int, 
 		s := logSlot(words)
 		*r = logReader{arena: &sh.log, head: s.head(), tail: s.tail(), units: s.units()}
 		u.LoadLog(now, s.units(), sh.log.entry(s.tail()).time(), r)
+	case limiter.StrictWindow:
+		u.Parts.Number = sh.numberOf(words[0], now)
+		strictSlot{words, sh.tail(n)}.load(u.Parts)
+		u.LoadStrict(l, now, u.Parts)
 	default:
 		previous, current, _ := unpackCounts(words[1])
-		u.LoadWindow(l, now, sh.windowOf(words[0], now), current, previous)
+		u.LoadWindow(l, now, sh.numberOf(words[0], now), current, previous)
 	}
 }
 
@@ -119,13 +125,17 @@ func (sh *shard) save(hash uint64, n int, found bool, u *algorithm.Usage, c *lim
 	case limiter.SlidingWindow, limiter.FixedWindow:
 		words[0] = withLow(hash, uint8(u.Number))
 		words[1] = packCounts(u.Previous, u.Current+u.Spent, class)
+	case limiter.StrictWindow:
+		words[0] = withLow(hash, uint8(u.Number))
+		u.Parts.Counts[0] += u.Spent
+		strictSlot{words, sh.tail(n)}.set(u.Parts, u.Current+u.Spent, class)
 	}
 	sh.noteIdle(u.At + int64(c.ResetAfter/time.Millisecond))
 }
 
-// windowOf returns the number of the window whose tag is in the first word of a slot.
-func (sh *shard) windowOf(word uint64, now int64) int64 {
-	number := sh.window(now)
+// numberOf returns the number of the window or the part whose tag is in the first word of a slot.
+func (sh *shard) numberOf(word uint64, now int64) int64 {
+	number := sh.numberAt(now)
 	return number - int64(uint8(number)-uint8(word))
 }
 
@@ -140,8 +150,12 @@ func (sh *shard) expires(n int, now int64) (idle, end int64) {
 	case limiter.SlidingLog:
 		s := logSlot(words)
 		return sh.log.entry(s.head()).time() + w, sh.log.entry(s.tail()).time() + w
+	case limiter.StrictWindow:
+		newest := sh.numberOf(words[0], now) - strictSlot{words, sh.tail(n)}.newest()
+		end = (newest + sh.table.partsBefore + 1) * sh.table.unit
+		return end, end
 	}
-	end = (sh.windowOf(words[0], now) + 1) * w
+	end = (sh.numberOf(words[0], now) + 1) * w
 	if sh.table.Algorithm == limiter.FixedWindow {
 		return end, end
 	}
@@ -156,7 +170,7 @@ func (sh *shard) expires(n int, now int64) (idle, end int64) {
 func (sh *shard) share(n int, now int64) (share float64, limited bool) {
 	words, whole := sh.slot(n), sh.table.window
 	class, left := uint8(words[0]), int64(0)
-	if sh.table.windowed {
+	if sh.table.tagged {
 		_, _, class = unpackCounts(words[1])
 	}
 	switch _, end := sh.expires(n, now); {
@@ -167,7 +181,9 @@ func (sh *shard) share(n int, now int64) (share float64, limited bool) {
 	case sh.table.Algorithm == limiter.SlidingWindow:
 		left = min(end-now, whole)
 	default:
-		left = whole // a FixedWindow does not decay, and a log does so entry by entry, which its slot does not show
+		// A FixedWindow does not decay, a log does so entry by entry, which its slot does not show, and a StrictWindow part
+		// by part, of which its class says nothing.
+		left = whole
 	}
 	return classShare(class, left, whole)
 }

@@ -1,16 +1,17 @@
-// Package memstore counts in the memory of this process: all four algorithms, a hard bound on memory, no background
+// Package memstore counts in the memory of this process: all five algorithms, a hard bound on memory, no background
 // goroutine, nothing to close.
 //
 // # Memory
 //
 // [Config].MaxKeys bounds what a Store holds, over all limits together. A counter costs a slot of 16 bytes
-// (SlidingWindow and FixedWindow) or 24 (TokenBucket and SlidingLog) in hash tables that are between 7/32 and 7/8
-// full, so 18 to 74 bytes, 27 as a rule (28 to 110, 40 as a rule); each moment at which a SlidingLog admitted
-// something costs 16 bytes more. A full store may have sketches besides (see below): 16 bytes for each of MaxKeys,
-// shared by all limits, and 100 bytes for each pair of Algorithm and Window in each stripe (256 of them, or one for
-// 4,096 keys). They are made where and when they are needed. Neither slots nor sketches hold pointers, so the garbage
-// collector does not look at them. Keys are kept as 64-bit hashes under a secret of the process: a client cannot
-// construct two keys that share a counter, and a million keys share one by chance once in tens of millions of processes.
+// (SlidingWindow and FixedWindow), 24 (TokenBucket and SlidingLog) or 56 (StrictWindow) in hash tables that are between
+// 7/32 and 7/8 full, so 18 to 74 bytes, 27 as a rule (28 to 110, 40 as a rule; 64 to 256, 92 as a rule); each moment at
+// which a SlidingLog admitted something costs 16 bytes more. A full store may have sketches besides (see below): 16
+// bytes for each of MaxKeys, shared by all limits, and 100 bytes for each pair of Algorithm and Window in each stripe
+// (256 of them, or one for 4,096 keys). They are made where and when they are needed. Neither slots nor sketches hold
+// pointers, so the garbage collector does not look at them. Keys are kept as 64-bit hashes under a secret of the
+// process: a client cannot construct two keys that share a counter, and a million keys share one by chance once in tens
+// of millions of processes.
 //
 // What has expired is swept away by later operations, a small part of the store at a time, and the memory is given
 // back.
@@ -99,14 +100,8 @@ func New(cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// Check reports whether the store can run l: it runs every valid limit but those of StrictWindow. It implements
-// [limiter.Checker].
-func (s *Store) Check(l limiter.Limit) error {
-	if err := l.Validate(); err != nil || l.Algorithm != limiter.StrictWindow {
-		return err
-	}
-	return fmt.Errorf("memstore: %v: %w", l.Algorithm, limiter.ErrUnsupported)
-}
+// Check reports whether the store can run l: it runs every valid limit. It implements [limiter.Checker].
+func (s *Store) Check(l limiter.Limit) error { return l.Validate() }
 
 // Reset forgets what the charges' counters hold, one after the other. What the sketch of a full store holds stays,
 // because other keys share it.
@@ -122,7 +117,7 @@ func (s *Store) Reset(ctx context.Context, charges []limiter.Charge) error {
 }
 
 func (s *Store) reset(c *limiter.Charge) error {
-	if err := s.Check(c.Limit); err != nil {
+	if err := c.Limit.Validate(); err != nil {
 		return err
 	}
 	t, hash := s.findTable(&c.Limit), s.hash(c.Scope, c.Key)

@@ -19,7 +19,7 @@ func TestStore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return limitertest.Harness{Store: store, Advance: memstore.StopClock(store), Algorithms: algorithms}
+		return limitertest.Harness{Store: store, Advance: memstore.StopClock(store)}
 	})
 }
 

@@ -6,6 +6,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
 // stripe is a part of the store under one lock: the keys whose hashes end in its index, of every table.
@@ -85,5 +88,8 @@ func (st *stripe) prepare(t *table, now int64) {
 		return
 	}
 	sh.table, sh.stripe = t, st
+	if t.Algorithm == limiter.StrictWindow {
+		sh.parts = new(algorithm.Parts)
+	}
 	sh.plan(now, never, never)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
 // maxWindows is how many pairs of Algorithm and Window a [Store] can have in use at the same time. Each costs about 150
@@ -20,8 +21,11 @@ type table struct {
 	limiter.Limit       // the first one that came, which is known to be valid
 	window        int64 // milliseconds
 	index         int   // of its shard in each stripe
-	stride        int   // words a slot, see slot.go
+	stride, tail  int   // words a slot, and in its tail, see slot.go
 	windowed      bool  // the counters are counts of two windows
+	tagged        bool  // the slots have tags that say of when they are, by units of that many milliseconds
+	unit          int64 // a window, or a part of one
+	partsBefore   int64 // of a StrictWindow: how many parts count before the present one
 	budget        *budget
 	// dropped is set under the locks of all stripes, so any one of them is enough to read it.
 	dropped bool
@@ -44,7 +48,7 @@ func (s *Store) tableOf(l *limiter.Limit) (*table, error) {
 			return t, nil
 		}
 	}
-	if err := s.Check(*l); err != nil {
+	if err := l.Validate(); err != nil {
 		return nil, err
 	}
 	if t := s.findTable(l); t != nil {
@@ -73,8 +77,12 @@ func (s *Store) makeTable(l limiter.Limit) (*table, error) {
 			"which is as many as one store counts: use fewer windows or more stores", maxWindows)
 	}
 	t := &table{Limit: l, window: l.Window.Milliseconds(), index: index, stride: 3, budget: &s.budget}
-	if l.Algorithm == limiter.SlidingWindow || l.Algorithm == limiter.FixedWindow {
-		t.windowed, t.stride = true, 2
+	switch t.unit = t.window; l.Algorithm {
+	case limiter.SlidingWindow, limiter.FixedWindow:
+		t.windowed, t.tagged, t.stride = true, true, 2
+	case limiter.StrictWindow:
+		t.tagged, t.stride, t.tail = true, 2, strictTail
+		t.unit, t.partsBefore = algorithm.PartsOf(l.Window)
 	}
 	tables = append(tables, t)
 	s.tables.Store(&tables)

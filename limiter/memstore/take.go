@@ -43,12 +43,16 @@ func (s *Store) takeOne(c *limiter.Charge) (taken bool, err error) {
 // take decides a charge that is alone.
 func (sh *shard) take(hash uint64, now int64, c *limiter.Charge) (taken bool) {
 	n, found := sh.lookUp(hash, now)
-	if found && c.Mode == limiter.Enforce && c.Cost > 0 && sh.table.windowed {
-		if words, number := sh.slot(n), sh.window(now); uint8(words[0]) == uint8(number) {
-			return sh.takeFast(words, number, now, c)
+	if found && c.Mode == limiter.Enforce && c.Cost > 0 && sh.table.tagged {
+		if words, number := sh.slot(n), sh.numberAt(now); uint8(words[0]) == uint8(number) {
+			if sh.table.windowed {
+				return sh.takeFast(words, number, now, c)
+			}
+			return sh.takeStrict(n, number, now, c)
 		}
 	}
 	var u algorithm.Usage // loaded in place: copied, it costs a sixth of the decision
+	u.Parts = sh.parts
 	sh.load(&u, &c.Limit, hash, n, found, now, &sh.stripe.log)
 	fits := u.Judge(c)
 	if u.Spent != 0 || u.Returned != 0 {
