@@ -39,8 +39,8 @@ type Config struct {
 	// it is called; the status (d.Status) and the body are its work. It is used by [Middleware.Handler]; adapters
 	// have their own.
 	OnDeny func(w http.ResponseWriter, r *http.Request, d Denial)
-	// Expose lets handlers read the decisions with [Verdicts] and add to them with [Spend]. It costs a copy of
-	// each request.
+	// Expose lets handlers read the decisions with [Verdicts], and add to them or give back with [Spend]. It costs a
+	// copy of each request.
 	Expose bool
 	// Observer is told of each decision; nil means nobody.
 	Observer Observer

@@ -3,7 +3,7 @@ package httplimit
 import (
 	"context"
 	"fmt"
-	"slices"
+	"math"
 	"sync"
 
 	"github.com/httplimit/httplimit/limiter"
@@ -26,8 +26,8 @@ type exposedRule struct {
 	rule    *rule
 	source  Source
 	verdict Verdict
-	charge  limiter.Charge   // where and against which limit; never written
-	spends  []limiter.Charge // what Spend added
+	charge  limiter.Charge // where and against which limit; never written
+	spent   spends         // what can still be given back
 }
 
 func newExposure(d *decision) *exposure {
@@ -36,6 +36,9 @@ func newExposure(d *decision) *exposure {
 	for i := range d.rules {
 		r := &d.rules[i]
 		e.rules[i] = exposedRule{rule: r.rule, source: r.source, verdict: d.verdict(i), charge: d.charges[i]}
+		if r.spent {
+			e.rules[i].spent.begin(&d.charges[i])
+		}
 	}
 	return e
 }
@@ -64,14 +67,20 @@ func (e *exposure) verdicts() []Verdict {
 // the tokens of an answer or the rows of a result. It is never refused; the client's later requests pay. Needs
 // Config.Expose. Of two rules of one name the innermost Middleware's is meant.
 //
+// A negative n gives units back, where the most that a request may cost was charged first: at most what the rule has
+// charged this request and what Spend has added, less what was given back before. What was added last goes first, each
+// part to the window that it was charged to, so nothing is gained where that window is over, and to the store that was
+// charged: what was counted in this process during an outage is given back in this process. What CountStatus refunds is
+// given back once, by Settle or by Spend.
+//
 // Counts saturate at [limiter.MaxCount].
 //
-// It returns an error if the rule did not apply to the request, if n is negative, or if the store could not be reached.
-// It goes on when ctx has ended, and after the handler has returned.
+// It returns an error if the rule did not apply to the request, or if the store could not be reached. Units that were
+// to be given back then stay charged and are not given back again, as nobody knows whether the store has done it: do
+// not repeat the call, which would give back other units.
+//
+// It goes on when ctx has ended, and after the handler has returned. It is safe for concurrent use.
 func Spend(ctx context.Context, rule string, n int64) error {
-	if n < 0 {
-		return fmt.Errorf("httplimit: Spend of %d units, want 0 or more", n)
-	}
 	innermost, _ := ctx.Value(exposureKey{}).(*exposure)
 	if innermost == nil {
 		return fmt.Errorf("httplimit: Spend for rule %q: this context is not that of a request that passed a "+
@@ -79,9 +88,17 @@ func Spend(ctx context.Context, rule string, n int64) error {
 	}
 	for e := innermost; e != nil; e = e.outer {
 		for i := range e.rules {
-			if e.rules[i].rule.Name == rule {
-				return e.spend(context.WithoutCancel(ctx), &e.rules[i], n)
+			if e.rules[i].rule.Name != rule {
+				continue
 			}
+			do := e.spend
+			if n < 0 {
+				do = e.giveBack
+			}
+			if err := do(context.WithoutCancel(ctx), &e.rules[i], n); err != nil {
+				return fmt.Errorf("httplimit: rule %q: %w", rule, err)
+			}
+			return nil
 		}
 	}
 	return fmt.Errorf("httplimit: no rule %q applied to this request", rule)
@@ -91,37 +108,52 @@ func (e *exposure) spend(ctx context.Context, r *exposedRule, n int64) error {
 	n = min(n, limiter.MaxCount)
 	charge := r.charge
 	charge.Cost, charge.Mode, charge.State = n, limiter.Force, limiter.State{}
-	store := e.s.store
-	if r.source == SourceLocal {
-		store = e.m.local()
-	}
 	batch := []limiter.Charge{charge}
-	if _, err := e.m.askStore(ctx, store, batch); err != nil {
-		return fmt.Errorf("httplimit: rule %q: %w", r.rule.Name, err)
+	if _, err := e.m.askStore(ctx, e.store(r), batch); err != nil {
+		return err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	// A counter that is full took less, and no more can be given back.
-	batch[0].Cost = min(n, limiter.MaxCount-min(batch[0].Current, limiter.MaxCount))
+	r.spent.add(&batch[0], min(n, limiter.MaxCount-min(batch[0].Current, limiter.MaxCount)))
 	r.verdict.Cost = min(r.verdict.Cost+n, limiter.MaxCount)
 	r.verdict.Remaining, r.verdict.ResetAfter = batch[0].Remaining, batch[0].ResetAfter
-	if r.rule.CountStatus != nil {
-		r.spends = append(r.spends, batch[0])
-	}
 	return nil
 }
 
-// spends returns what Spend has added to a rule so far.
-func (e *exposure) spends(rule string) []limiter.Charge {
-	if e == nil {
+// giveBack is Spend for a negative n. The units are reserved before the store is asked.
+func (e *exposure) giveBack(ctx context.Context, r *exposedRule, n int64) error {
+	batch := e.reserve(r, -max(n, -math.MaxInt64))
+	if len(batch) == 0 {
 		return nil
+	}
+	if _, err := e.m.askStore(ctx, e.store(r), batch); err != nil {
+		return err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for i := range e.rules {
-		if e.rules[i].rule.Name == rule {
-			return slices.Clone(e.rules[i].spends)
-		}
+	for i := range batch {
+		r.verdict.Cost = max(0, r.verdict.Cost+batch[i].Cost)
 	}
+	last := batch[len(batch)-1]
+	r.verdict.Remaining, r.verdict.ResetAfter = last.Remaining, last.ResetAfter
 	return nil
+}
+
+// reserve returns the refunds of up to n units that a rule has charged, which nobody gives back a second time.
+func (e *exposure) reserve(r *exposedRule, n int64) []limiter.Charge {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return r.spent.take(r.charge, n)
+}
+
+// reserveAll returns the refunds of all that rule i has charged and that was not given back yet.
+func (e *exposure) reserveAll(i int) []limiter.Charge { return e.reserve(&e.rules[i], math.MaxInt64) }
+
+// store returns where the rule has counted the request.
+func (e *exposure) store(r *exposedRule) limiter.Store {
+	if r.source == SourceLocal {
+		return e.m.local()
+	}
+	return e.s.store
 }

@@ -60,6 +60,9 @@ func TestFromNeedsExpose(t *testing.T) {
 		if got != r || httplimit.Verdicts(got.Context()) != nil {
 			t.Error("the request was copied without Expose")
 		}
+		if err := httplimit.Spend(got.Context(), "ip", -1); err == nil || !strings.Contains(err.Error(), "Expose") {
+			t.Errorf("Spend of -1 without Expose: got %v, want an error that names it", err)
+		}
 		if err := httplimit.Spend(got.Context(), "ip", 1); err == nil || !strings.Contains(err.Error(), "Expose") {
 			t.Errorf("Spend: got %v, want an error that names Expose", err)
 		}
@@ -100,11 +103,10 @@ func TestSpendIsNeverRefusedAndLaterRequestsPay(t *testing.T) {
 		if err := httplimit.Spend(kept, "ip", 0); err != nil {
 			t.Errorf("Spend of nothing: %v", err)
 		}
-		if err := httplimit.Spend(kept, "ip", -1); err == nil {
-			t.Error("Spend of -1 units: got no error")
-		}
-		if err := httplimit.Spend(kept, "other", 1); err == nil {
-			t.Error("Spend of an unknown rule: got no error")
+		for _, n := range []int64{1, -1} {
+			if err := httplimit.Spend(kept, "other", n); err == nil {
+				t.Errorf("Spend of %d for an unknown rule: got no error", n)
+			}
 		}
 	})).ServeHTTP(httptest.NewRecorder(), get())
 	// A goroutine that the handler left behind may still spend.

@@ -56,6 +56,34 @@ func ExampleSpend() {
 	// 429
 }
 
+// A stream pays first for the most tokens that it may take, so that streams at once cannot overdraw the limit together,
+// and gives back what it has not used. examples/tokens has both ways.
+func ExampleSpend_giveBack() {
+	m, err := httplimit.New(httplimit.Config{
+		Expose: true,
+		Rules: []httplimit.Rule{{
+			Name: "tokens", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1000),
+			Cost: func(*http.Request) (int64, error) { return 500, nil },
+		}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	h := m.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		left := int64(500)
+		defer func() { // also when the client hangs up, or the handler panics
+			if err := httplimit.Spend(r.Context(), "tokens", -left); err != nil {
+				log.Print(err)
+			}
+			v := httplimit.Verdicts(r.Context())[0]
+			fmt.Println("spent", v.Cost, "left", v.Remaining)
+		}()
+		left -= 120 // the answer took so many
+	}))
+	visit(h, "/")
+	// Output: spent 120 left 880
+}
+
 // The name stands in the body, so the handler asks. No request is counted by the rule itself.
 func ExampleMiddleware_Allow() {
 	unknown := httplimit.KeyFunc(func(*http.Request) (string, error) { return "", httplimit.ErrSkip })

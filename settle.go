@@ -3,7 +3,6 @@ package httplimit
 import (
 	"context"
 	"net/http"
-	"slices"
 
 	"github.com/httplimit/httplimit/limiter"
 )
@@ -63,8 +62,8 @@ func (o *Outcome) HandlerFailed() { o.interrupted = o.decision.clientLeft() }
 // clientLeft reports whether the request's context has ended.
 func (d *decision) clientLeft() bool { return d.ctx != nil && d.ctx.Err() != nil }
 
-// refund gives back what the request and its handler spent on rules for which status does not count: in the store and
-// the window that were charged, also when the client has left meanwhile.
+// refund gives back what the request and its handler spent on rules for which status does not count, and have not given
+// back themselves: in the store and the window that were charged, also when the client has left meanwhile.
 func (o *Outcome) refund(status int) {
 	d := &o.decision
 	var stored, local []limiter.Charge
@@ -73,14 +72,10 @@ func (o *Outcome) refund(status int) {
 		if r.CountStatus == nil || !r.spent && o.exposure == nil || r.CountStatus(status) {
 			continue
 		}
-		spent := o.exposure.spends(r.Name)
-		if r.spent {
-			spent = append(spent, d.charges[i])
-		}
 		if r.source == SourceLocal {
-			local = append(local, spent...)
+			local = append(local, o.refunds(i)...)
 		} else {
-			stored = append(stored, spent...)
+			stored = append(stored, o.refunds(i)...)
 		}
 	}
 	d.refundTo(d.s.store, stored)
@@ -89,17 +84,26 @@ func (o *Outcome) refund(status int) {
 	}
 }
 
-// refundTo gives charges back. Those of cost 0 are left out: they would be decided, and where others have pushed their
-// counter above its limit they would refuse the whole batch.
-func (d *decision) refundTo(store limiter.Store, charges []limiter.Charge) {
-	charges = slices.DeleteFunc(charges, func(c limiter.Charge) bool { return c.Cost == 0 })
-	if len(charges) == 0 {
+// refunds returns the charges that give back what rule i has charged. There is none of cost 0: it would be decided, and
+// where others have pushed its counter above its limit it would refuse the whole batch.
+func (o *Outcome) refunds(i int) []limiter.Charge {
+	if o.exposure != nil {
+		return o.exposure.reserveAll(i)
+	}
+	c := o.decision.charges[i]
+	if c.Cost == 0 {
+		return nil
+	}
+	c.Cost, c.Mode = -c.Cost, limiter.Enforce
+	return []limiter.Charge{c}
+}
+
+// refundTo gives charges back.
+func (d *decision) refundTo(store limiter.Store, refunds []limiter.Charge) {
+	if len(refunds) == 0 {
 		return
 	}
-	for i := range charges {
-		charges[i].Cost, charges[i].Mode = -charges[i].Cost, limiter.Enforce
-	}
-	if _, err := d.m.askStore(context.WithoutCancel(d.ctx), store, charges); err != nil {
+	if _, err := d.m.askStore(context.WithoutCancel(d.ctx), store, refunds); err != nil {
 		d.m.logger.warnOnce("", "units that CountStatus refunds could not be given back", err)
 	}
 }

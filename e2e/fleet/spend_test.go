@@ -67,3 +67,70 @@ func TestSpendIsExact(t *testing.T) {
 		t.Errorf("spent: got %d, want %d", got, want)
 	}
 }
+
+// Streams of two instances pay first for the most that they may cost, and give back what they have not used: some at
+// once and in parts, some when the request is long over, some twice.
+func TestSpendGivesBackExactly(t *testing.T) {
+	client := redis.NewClient(&redis.Options{Addr: servers.Redis(t).Addr(), ContextTimeoutEnabled: true})
+	t.Cleanup(func() { _ = client.Close() })
+	const plenty, streams, most, added, unused = 100_000, 60, 100, 20, 70
+	for _, algorithm := range []limiter.Algorithm{
+		limiter.SlidingWindow, limiter.FixedWindow, limiter.SlidingLog, limiter.TokenBucket,
+	} {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			limit := limiter.Limit{Requests: plenty, Window: 366 * 24 * time.Hour, Algorithm: algorithm}
+			var instances []*httplimit.Middleware
+			for range 2 {
+				store, err := redisstore.New(client, redisstore.Config{Timeout: 30 * time.Second})
+				if err != nil {
+					t.Fatal(err)
+				}
+				m, err := httplimit.New(httplimit.Config{Store: store, Expose: true, Rules: []httplimit.Rule{{
+					Name: "tokens", Key: httplimit.Everyone(), Limit: limit, Failure: httplimit.FailClosed,
+					Cost: func(*http.Request) (int64, error) { return most, nil },
+				}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				instances = append(instances, m)
+			}
+			var wg sync.WaitGroup
+			giveBack := func(ctx context.Context, n int64) {
+				wg.Go(func() {
+					if err := httplimit.Spend(ctx, "tokens", -n); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			for i := range streams {
+				wg.Go(func() {
+					handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+						if err := httplimit.Spend(r.Context(), "tokens", added); err != nil {
+							t.Error(err)
+						}
+						switch ctx := r.Context(); i % 3 {
+						case 0:
+							giveBack(ctx, unused)
+						case 1:
+							giveBack(ctx, unused-1)
+							giveBack(ctx, 1)
+						case 2: // everything, and more than that
+							giveBack(ctx, most)
+							giveBack(ctx, most)
+						}
+					})
+					request := httptest.NewRequest(http.MethodGet, "/", nil)
+					instances[i%2].Handler(handler).ServeHTTP(httptest.NewRecorder(), request)
+				})
+			}
+			wg.Wait()
+			v, err := instances[0].Peek(context.Background(), "tokens")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := plenty-v.Remaining, int64(streams*2/3*(most+added-unused)); got != want {
+				t.Errorf("spent: got %d, want %d", got, want)
+			}
+		})
+	}
+}

@@ -182,11 +182,54 @@ func TestSpendAfterTheRequest(t *testing.T) {
 			for _, client := range []string{"the-first-one", "another-one!!"} {
 				st.play(t, []string{"GET /items/7", "> X-Client: " + client})
 			}
-			if err := httplimit.Spend(<-kept, "tokens", 3); err != nil {
+			ctx := <-kept
+			for _, n := range []int64{3, -2, -5, -5} {
+				if err := httplimit.Spend(ctx, "tokens", n); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want := []string{
+				"force /tokens the-first-one 3",
+				"take /tokens the-first-one -2",
+				"take /tokens the-first-one -1, take /tokens the-first-one -1", // what is left of the 3, and the request
+			}
+			if got := st.store.noted(); !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// A request pays first for the most that it may cost. What its handler gives back, Settle does not give back again.
+func TestSpendGivesBackBeforeTheRequestSettles(t *testing.T) {
+	for _, f := range frameworks() {
+		t.Run(f.name, func(t *testing.T) {
+			rule := byIP("tokens", limiter.PerHour(10))
+			rule.Cost = func(*http.Request) (int64, error) { return 8, nil }
+			rule.CountStatus = func(status int) bool { return status == http.StatusOK }
+			kept := make(chan context.Context, 1)
+			st := scenario{
+				around: []httplimit.Config{{Expose: true, Rules: []httplimit.Rule{rule}}},
+				item: func(ctx context.Context, _ string) reply {
+					if err := httplimit.Spend(ctx, "tokens", -5); err != nil {
+						t.Error(err)
+					}
+					kept <- ctx
+					return reply{status: http.StatusServiceUnavailable}
+				},
+			}.open(t, f)
+			got := st.play(t, []string{"GET /items/7"})
+			if err := httplimit.Spend(<-kept, "tokens", -5); err != nil {
 				t.Fatal(err)
 			}
-			if got, want := st.store.noted(), []string{"force /tokens the-first-one 3"}; !slices.Equal(got, want) {
-				t.Errorf("got %q, want %q", got, want)
+			want := []string{
+				"take /tokens 127.0.0.1 8", "take /tokens 127.0.0.1 -5", "settled with 503", "take /tokens 127.0.0.1 -3",
+			}
+			if len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
+				t.Errorf("got %q, want %q first", got, want)
+			}
+			if rest := st.store.noted(); len(rest) > 0 {
+				t.Errorf("after it has settled: got %q, want nothing more", rest)
 			}
 		})
 	}

@@ -1,5 +1,6 @@
 // Tokens limits the output of a language model: 100 tokens a minute for each client. The cost of an answer is not known
-// beforehand, so it is spent while the answer streams.
+// beforehand, so it is spent while the answer streams (/complete), or the most that it may cost is paid first and the
+// rest given back (/prepaid). When which is the better way stands in complete.go.
 package main
 
 import (
@@ -26,7 +27,8 @@ func main() {
 
 const usage = `100 tokens a minute. Try it, a few times:
 
-	curl -sNi 'http://%s/complete?prompt=why+is+the+sky+blue'
+	curl -sNi 'http://%[1]s/complete?prompt=why+is+the+sky+blue'
+	curl -sNi 'http://%[1]s/prepaid?prompt=why+is+the+sky+blue&max_tokens=20'
 
 `
 

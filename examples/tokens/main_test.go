@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,7 +27,10 @@ func newTestHandler(t *testing.T, answer model) http.Handler {
 }
 
 func complete(ctx context.Context, h http.Handler, prompt string) *httptest.ResponseRecorder {
-	path := "/complete?prompt=" + url.QueryEscape(prompt)
+	return ask(ctx, h, "/complete?prompt="+url.QueryEscape(prompt))
+}
+
+func ask(ctx context.Context, h http.Handler, path string) *httptest.ResponseRecorder {
 	return send.To(h, httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil))
 }
 
@@ -136,5 +140,81 @@ func TestChunksAreSentAtOnce(t *testing.T) {
 	}
 	if !strings.HasPrefix(rest, "\ndata: second\n\nevent: usage\n") {
 		t.Errorf("then: got %q, want the second chunk and the usage", rest)
+	}
+}
+
+func TestPrepaidAnswersGiveBackWhatTheyDidNotUse(t *testing.T) {
+	const five = "/prepaid?prompt=why+is+the+sky+blue"
+	for name, tt := range map[string]struct {
+		times  int // how often the model says five tokens
+		query  string
+		chunks int
+		usage  string
+	}{
+		"shorter than it might be":    {4, "", 4, `{"full_in":"15s","left":75,"rule":"tokens","spent":25}`},
+		"ended where it was paid for": {50, "&max_tokens=12", 2, `{"full_in":"9s","left":85,"rule":"tokens","spent":15}`},
+		"more than is allowed":        {50, "&max_tokens=9999", 12, `{"full_in":"39s","left":35,"rule":"tokens","spent":65}`},
+		"less than nothing":           {50, "&max_tokens=-9999", 0, `{"full_in":"3s","left":95,"rule":"tokens","spent":5}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newTestHandler(t, parrot{times: tt.times}.answer)
+				checkEvents(t, ask(t.Context(), h, five+tt.query), tt.chunks, tt.usage)
+			})
+		})
+	}
+}
+
+// One stream of up to 62 tokens fits into 100, and the others are refused while it runs: paid afterwards, all 20 would
+// pass.
+func TestPrepaidAnswersAtOnceHoldTheLimit(t *testing.T) {
+	for path, want := range map[string]int64{"/prepaid?prompt=two+words": 1, "/complete?prompt=two+words": 20} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newTestHandler(t, parrot{times: 5, pace: time.Second}.answer)
+			var passed atomic.Int64
+			var all sync.WaitGroup
+			for range 20 {
+				all.Go(func() {
+					if ask(t.Context(), h, path).Code == http.StatusOK {
+						passed.Add(1)
+					}
+				})
+			}
+			all.Wait()
+			if got := passed.Load(); got != want {
+				t.Errorf("%s: got %d answers at once, want %d", path, got, want)
+			}
+		})
+	}
+}
+
+func TestPrepaidAnswersGiveBackWhateverHappens(t *testing.T) {
+	for name, end := range map[string]func(hangUp func()){
+		"the client hangs up": func(hangUp func()) { hangUp() },
+		"the model panics":    func(func()) { panic("no memory") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, hangUp := context.WithCancel(t.Context())
+				defer hangUp()
+				h := newTestHandler(t, func(_ context.Context, prompt string) iter.Seq[chunk] {
+					return func(yield func(chunk) bool) {
+						if prompt == "hello" {
+							yield(chunk{"three small tokens", 3})
+							end(hangUp)
+						}
+					}
+				})
+				func() {
+					defer func() { _ = recover() }()
+					if w := ask(ctx, h, "/prepaid?prompt=hello"); strings.Contains(w.Body.String(), "usage") {
+						t.Errorf("got %s, want no usage for a client that has left", w.Body)
+					}
+				}()
+				if got, want := complete(t.Context(), h, "again").Header().Get("RateLimit"), `"tokens";r=95;t=3`; got != want {
+					t.Errorf("after 1 + 3, and 1 for this request: got %s, want %s", got, want)
+				}
+			})
+		})
 	}
 }
