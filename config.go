@@ -42,7 +42,8 @@ type Config struct {
 	// Expose lets handlers read the decisions with [Verdicts], and add to them or give back with [Spend]. It costs a
 	// copy of each request.
 	Expose bool
-	// Observer is told of each decision; nil means nobody.
+	// Observer is told what became of each request and of each [Middleware.Allow]; nil means nobody. For several of
+	// them see [Observers].
 	Observer Observer
 	// Logger gets warnings and changes of state; nil means slog.Default(). Keys are never logged. What repeats is
 	// written once a cause; after 16 causes of one warning of a rule further ones are silent for an hour.
@@ -111,6 +112,7 @@ const (
 // settings is a Config made ready: valid, immutable, swapped as a whole.
 type settings struct {
 	rules     []rule
+	namespace string
 	store     limiter.Store
 	headers   HeaderStyle
 	policies  fields.Policies
@@ -129,7 +131,7 @@ func (cfg Config) compile(store limiter.Store, log *logger, before *settings) (*
 	if len(cfg.Rules) == 0 {
 		f.add("Rules", "there are none, want at least one")
 	}
-	if v := reflect.ValueOf(store); v.Kind() == reflect.Pointer && v.IsNil() {
+	if nilPointer(store) {
 		f.add("Store", "it is a nil %T, want one that was made by its New, or no value at all", store)
 		store = nil
 	}
@@ -142,6 +144,7 @@ func (cfg Config) compile(store limiter.Store, log *logger, before *settings) (*
 	if cfg.Instances < 0 {
 		f.add("Instances", "%d is negative, want the number of processes that share the Store", cfg.Instances)
 	}
+	checkObserver(cfg.Observer, &f)
 	headers, err := cfg.Headers.resolve()
 	if err != nil {
 		f.add("Headers", "%v", err)
@@ -149,7 +152,7 @@ func (cfg Config) compile(store limiter.Store, log *logger, before *settings) (*
 	s := &settings{
 		windows: windowSet{known: make(map[window]bool)},
 		store:   store, headers: headers, instances: int64(max(1, cfg.Instances)), onDeny: cfg.OnDeny,
-		expose: cfg.Expose, observer: cfg.Observer, logger: log,
+		expose: cfg.Expose, observer: cfg.Observer, logger: log, namespace: cfg.Namespace,
 	}
 	s.compileRules(cfg, before, &f)
 	if len(f) > 0 {
@@ -157,6 +160,12 @@ func (cfg Config) compile(store limiter.Store, log *logger, before *settings) (*
 	}
 	s.policies = policies(s.rules)
 	return s, nil
+}
+
+// nilPointer reports whether v is a nil pointer, which has methods that panic.
+func nilPointer(v any) bool {
+	pointer := reflect.ValueOf(v)
+	return pointer.Kind() == reflect.Pointer && pointer.IsNil()
 }
 
 // compileRules makes the rules of cfg ready.

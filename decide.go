@@ -19,6 +19,7 @@ type decision struct {
 	charges []limiter.Charge // one for each of rules
 
 	preflight  bool          // the request is a CORS preflight
+	asked      time.Duration // what the store took, if there is an Observer; 0 where it was not asked
 	status     int           // 0: the request passes
 	retryAfter time.Duration // the longest wait of the violated rules, or that of a 503
 	err        error         // why nothing could be decided
@@ -28,11 +29,14 @@ type decision struct {
 // appliedRule is a rule that applies to the request.
 type appliedRule struct {
 	*rule
-	source   Source
-	shadow   bool          // it refuses this client nothing: it is Shadow, or the client is outside of its Percent
-	whole    limiter.Limit // with SourceLocal: the limit of which the charge has this process's share
-	spent    bool          // the charge took units that can be refunded
-	violated bool          // the rule refused the request
+	kind      keyKind
+	shadow    bool // it refuses this client nothing: it is Shadow, or the client is outside of its Percent
+	source    Source
+	undecided Result        // with SourceNone: what became of the request
+	whole     limiter.Limit // with SourceLocal: the limit of which the charge has this process's share
+	spent     bool          // the charge took units that can be refunded
+	violated  bool          // the rule refused the request
+	unjudged  bool          // the request was refused from memory before this rule was asked
 }
 
 // Decisions are reused with what an earlier request left in them, and pointers are written only where they change: else
@@ -57,7 +61,8 @@ func (d *decision) collect(r Request) {
 	d.preflight = isPreflight(r)
 	for i := range d.s.rules {
 		rule, n := &d.s.rules[i], len(d.rules)
-		if !rule.fillCharge(&d.charges[:n+1][n], r, d.preflight, d.m.logger) {
+		kind, applies := rule.fillCharge(&d.charges[:n+1][n], r, d.preflight, d.m.logger)
+		if !applies {
 			continue
 		}
 		d.rules, d.charges = d.rules[:n+1], d.charges[:n+1]
@@ -65,25 +70,31 @@ func (d *decision) collect(r Request) {
 			d.rules[n].rule = rule
 		}
 		d.rules[n].shadow = d.charges[n].Mode == limiter.Shadow
+		d.rules[n].kind = kind
 	}
 }
 
 // take asks the store about the charges and, where it cannot decide, applies the rules' policies. It is the one way to
-// a decision: for requests, Allow and Peek. ctx is that of the request without its end. observer is told of the
-// decision; nil means nobody.
-func (d *decision) take(ctx context.Context, observer Observer) {
-	var began time.Time
-	if observer != nil {
-		began = time.Now()
-	}
-	if taken, err := d.m.askStore(ctx, d.s.store, d.charges); err == nil {
+// a decision: for requests, Allow and Peek. ctx is that of the request without its end.
+func (d *decision) take(ctx context.Context) {
+	if taken, err := d.ask(ctx); err == nil {
 		d.accept(taken)
 	} else {
 		d.fallBack(ctx, err)
 	}
-	if observer != nil {
-		d.observe(observer, time.Since(began))
+}
+
+// ask asks the store, and takes the time if there is an Observer to tell.
+func (d *decision) ask(ctx context.Context) (taken bool, err error) {
+	if d.s.observer == nil {
+		return d.m.askStore(ctx, d.s.store, d.charges)
 	}
+	began := time.Since(d.m.made) // half the price of time.Now
+	taken, err = d.m.askStore(ctx, d.s.store, d.charges)
+	if fromMemory := err == nil && !taken && d.charges[0].Cached; !fromMemory {
+		d.asked = max(1, time.Since(d.m.made)-began)
+	}
+	return taken, err
 }
 
 // accept takes in what the store decided.
@@ -110,6 +121,7 @@ func (d *decision) accept(taken bool) {
 // judged takes in what a store, taken or not, says of one charge. Of several violated rules the longest wait counts:
 // without other traffic a rule that allows the request goes on doing so.
 func (d *decision) judged(r *appliedRule, c *limiter.Charge, taken bool) {
+	r.unjudged = !taken && c.Cached && c.Allowed
 	r.spent = taken && c.Allowed
 	r.violated = !taken && !c.Allowed && c.Mode == limiter.Enforce
 	if r.violated {
@@ -149,13 +161,16 @@ func (d *decision) verdict(i int) Verdict {
 	if r.source == SourceLocal {
 		v.Limit = r.whole
 	}
+	if r.unjudged {
+		v.Source = SourceNone
+	}
 	return v
 }
 
 // clear forgets the request and keeps the memory for another one.
 func (d *decision) clear() {
 	d.dropRules()
-	d.ctx, d.status, d.retryAfter = nil, 0, 0 // m and s stay, also because the garbage collector empties pools
+	d.ctx, d.status, d.retryAfter, d.asked = nil, 0, 0, 0 // m and s stay, also because the garbage collector empties pools
 	if d.err != nil {
 		d.err = nil
 	}

@@ -173,20 +173,19 @@ func ExampleRule_countStatus() {
 
 // A Shadow rule refuses nothing. The log and the Observer report what it would have refused.
 func ExampleRule_shadow() {
-	var seen strings.Builder
-	m, err := httplimit.New(httplimit.Config{Observer: printer{&seen}, Rules: []httplimit.Rule{
+	seen := counts{}
+	m, err := httplimit.New(httplimit.Config{Observer: seen, Rules: []httplimit.Rule{
 		{Name: "shadow", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1), Shadow: true},
 	}})
 	if err != nil {
 		log.Fatal(err)
 	}
 	h := m.Handler(hello)
-	fmt.Println(visit(h, "/").Code, visit(h, "/").Code)
-	fmt.Print(seen.String())
+	fmt.Println(visit(h, "/").Code, visit(h, "/").Code, visit(h, "/").Code)
+	fmt.Println(seen)
 	// Output:
-	// 200 200
-	// shadow allowed store 1
-	// shadow shadow_refused store 1
+	// 200 200 200
+	// map[shadow allowed store:1 shadow shadow_refused store:2]
 }
 
 // The office is exempt. Behind a proxy it is the client's address that counts, so both get the same key.

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"time"
 
 	"github.com/httplimit/httplimit"
@@ -209,29 +207,4 @@ func ExampleMiddleware_Health() {
 	// 0 at the start
 	// 200
 	// ip fail-open connection refused
-}
-
-// printer is an Observer that prints. One for metrics counts by the labels rule, result and source.
-type printer struct{ out io.Writer }
-
-func (p printer) Observe(o httplimit.Observation) {
-	fmt.Fprintln(p.out, o.Rule, o.Result, o.Source, o.Cost)
-}
-
-func ExampleObserver() {
-	var seen strings.Builder
-	m, err := httplimit.New(httplimit.Config{
-		Rules:    []httplimit.Rule{{Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(1)}},
-		Observer: printer{&seen},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	h := m.Handler(hello)
-	visit(h, "/")
-	visit(h, "/")
-	fmt.Print(seen.String())
-	// Output:
-	// ip allowed store 1
-	// ip refused store 1
 }

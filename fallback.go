@@ -47,15 +47,17 @@ func (d *decision) fallBack(ctx context.Context, err error) {
 		if !d.quiet {
 			r.state.health.failed(d.m.logger, r.rule, err)
 		}
-		r.source, r.spent, r.violated = SourceNone, false, false
+		r.source, r.undecided, r.spent, r.violated, r.unjudged = SourceNone, ResultOpen, false, false, false
 		d.charges[i].Decision = limiter.Decision{Allowed: true}
 		switch {
 		case refused, d.charges[i].Limit.Requests == 0:
 			local = append(local, i) // where the limit of 0 refuses, and nothing is counted
 		case r.failsClosed():
 			d.status, d.retryAfter = http.StatusServiceUnavailable, nextTry(err)
+			r.undecided = ResultClosed
 		case r.Failure == FailLocal:
 			local = append(local, i)
+			r.undecided = ResultUnjudged // until it is counted
 		}
 	}
 	if d.status == 0 && len(local) > 0 {
@@ -95,6 +97,9 @@ func (d *decision) countLocally(ctx context.Context, which []int) {
 			d.m.logger.warnOnce("", "counting in this process failed, requests are answered 503", err)
 		}
 		d.status, d.retryAfter, d.err = http.StatusServiceUnavailable, nextTry(err), err
+		for _, i := range which {
+			d.rules[i].undecided = ResultClosed
+		}
 		return
 	}
 	for j, i := range which {

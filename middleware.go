@@ -14,6 +14,7 @@ import (
 // pass. It is safe for concurrent use, starts no goroutine and needs no closing.
 type Middleware struct {
 	settings atomic.Pointer[settings]
+	made     time.Time // by New
 	logger   *logger
 	local    func() limiter.Store // counts while the store is away; made when first needed
 	changing sync.Mutex           // one Reconfigure at a time
@@ -29,7 +30,7 @@ func New(cfg Config) (*Middleware, error) {
 			return nil, err
 		}
 	}
-	m := &Middleware{logger: newLogger(), local: sync.OnceValue(newLocalStore)}
+	m := &Middleware{made: time.Now(), logger: newLogger(), local: sync.OnceValue(newLocalStore)}
 	if err := m.configure(cfg, store); err != nil {
 		return nil, err
 	}

@@ -1,65 +1,147 @@
 package httplimit
 
 import (
-	"net/http"
+	"context"
+	"slices"
+	"sync"
 	"time"
 )
 
-// Observer is told of decisions, for metrics and logs. It is called in the request's goroutine and by many requests at
-// once, so it should be quick. It never sees a key.
+// Observer is told what became of each request, for metrics and logs.
+//
+// Each request that reaches a [Middleware] is told once, when it is decided and before the handler is called or the
+// refusal is answered, also if no rule applied to it. So is each [Middleware.Allow] that came to a decision. Peek,
+// Spend, and what CountStatus gives back, are not told.
+//
+// Observe is called in the request's goroutine, which waits for it, and by many requests at once: it should be quick,
+// and be safe for that. What it panics with passes through to net/http; the request counts then. With nil as
+// Config.Observer nothing is prepared or measured.
 type Observer interface {
-	// Observe is called once for each rule that applied to a request, and once for each [Middleware.Allow].
-	Observe(Observation)
+	// Observe is given the context of the request, or that of the call of Allow. o is not to be changed, and is valid
+	// during the call only, with its Rules, its Request and their strings: [strings.Clone] keeps one. Names of rules and
+	// the Namespace may be kept as they are.
+	Observe(ctx context.Context, o *Observation)
 }
 
-// Observation is what one rule did to one request.
+// Observation is what became of a request, or of one call of [Middleware.Allow].
 type Observation struct {
-	Rule   string
-	Result Result
-	Source Source
-	// Cost is what the request was to spend.
-	Cost int64
-	// Store is how long the store took to decide all rules of the request together.
+	Request   Request // nil for Allow
+	Namespace string  // that of the Config
+	Status    int     // 0: the request passed to the handler; 429 or 503
+	// Rules are those that applied, in the order of the Config, Private and Shadow ones too: empty if none did.
+	Rules []Observed
+	// Store is what the store took to decide all of the Rules together, more than 0 wherever it was asked, and 0 where
+	// it was not: no rule applied, or the store refused from memory (SourceCache). If a rule has SourceLocal, ResultOpen
+	// or ResultClosed, the store could not decide.
 	Store time.Duration
+}
+
+// Observed is what one rule said of one request.
+type Observed struct {
+	// Verdict has the rule's name, the limit that held, the cost, and who decided. A rule that another one's refusal left
+	// unjudged has Allowed set, and nothing else of a Decision.
+	Verdict
+	Result Result
+	// Key is whose counter it is, as the store has it: a hash where the key is secret or Config.KeySecret is set. It is
+	// for logs. Clients make as many of them as they like, so it is no label of a metric.
+	Key string
+	// NoKey reports that the request had no identity of its own under this rule: NoKey has found the key, or it is
+	// the one that all ambiguous requests share. False for Allow.
+	NoKey bool
 }
 
 // Result is what became of a request by one rule.
 type Result uint8
 
 const (
-	ResultAllowed       Result = iota // by this rule; another one may have refused the request
-	ResultRefused                     // 429
-	ResultShadowRefused               // would have been refused if the rule were not Shadow
-	ResultOpen                        // passed undecided, the store was away; another rule may have answered 503
-	ResultClosed                      // 503: the store was away, the policy is FailClosed
+	// ResultUnjudged: another rule settled the matter before this one was asked. It was refused from memory (by a deny
+	// cache, or a limit of 0), or answered 503.
+	ResultUnjudged Result = iota
+	// ResultAllowed: by this rule. Another one may have refused the request.
+	ResultAllowed
+	// ResultRefused: 429.
+	ResultRefused
+	// ResultShadowRefused: the rule would have refused the request if it were not Shadow.
+	ResultShadowRefused
+	// ResultBanned: 429, because the client is banned.
+	ResultBanned
+	// ResultOpen: passed undecided, since the store could not decide. Another rule may have refused the request.
+	ResultOpen
+	// ResultClosed: 503, since the store could not decide.
+	ResultClosed
 )
 
-// String returns a name that is fit for a metric's label.
+// String returns the name of the result, such as "shadow_refused", which is fit for a metric's label.
 func (r Result) String() string {
-	return nameOf(r, "allowed", "refused", "shadow_refused", "open", "closed")
+	return nameOf(r, "unjudged", "allowed", "refused", "shadow_refused", "banned", "open", "closed")
 }
 
 // MarshalText implements [encoding.TextMarshaler]: it is String.
 func (r Result) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// observe reports what each rule decided, in the time that the store took for all of them.
-func (d *decision) observe(observer Observer, took time.Duration) {
-	for i := range d.rules {
-		r := &d.rules[i]
-		observer.Observe(Observation{
-			Rule: r.Name, Result: d.result(i), Source: r.source, Cost: d.charges[i].Cost, Store: took,
-		})
+// Observers returns an Observer that tells each of all, in this order. Those that are nil are left out; without any
+// other it returns nil. What one of them panics with keeps the request from those after it.
+func Observers(all ...Observer) Observer {
+	all = slices.DeleteFunc(slices.Clone(all), func(o Observer) bool { return o == nil })
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return all[0]
+	}
+	return observers(all)
+}
+
+// checkObserver adds a fault for one that would panic at every request.
+func checkObserver(o Observer, f *faults) {
+	if all, several := o.(observers); several {
+		for _, one := range all {
+			checkObserver(one, f)
+		}
+	} else if nilPointer(o) {
+		f.add("Observer", "it is a nil %T, want one that was made by its New, or no value at all", o)
 	}
 }
 
+type observers []Observer
+
+func (all observers) Observe(ctx context.Context, o *Observation) {
+	for _, one := range all {
+		one.Observe(ctx, o)
+	}
+}
+
+// observations keeps the memory of Observations, so that telling one allocates nothing. One whose Observer panicked
+// does not come back.
+var observations = sync.Pool{New: func() any { return new(Observation) }}
+
+// observe tells the Observer what was decided. r is nil for Allow.
+func (d *decision) observe(r Request) {
+	if d.s.observer == nil {
+		return
+	}
+	o := observations.Get().(*Observation)
+	o.Request, o.Namespace, o.Status, o.Store = r, d.s.namespace, d.status, d.asked
+	for i := range d.rules {
+		o.Rules = append(o.Rules, Observed{
+			Verdict: d.verdict(i), Result: d.result(i), Key: d.charges[i].Key, NoKey: d.rules[i].kind != ownKey,
+		})
+	}
+	d.s.observer.Observe(d.ctx, o)
+	clear(o.Rules) // holds on to no memory of the request
+	*o = Observation{Rules: o.Rules[:0]}
+	observations.Put(o)
+}
+
+// result returns what became of the request by rule i.
 func (d *decision) result(i int) Result {
-	r := &d.rules[i]
+	r, c := &d.rules[i], &d.charges[i]
 	switch {
-	case r.source == SourceNone && d.status == http.StatusServiceUnavailable && r.failsClosed():
-		return ResultClosed
+	case r.unjudged:
+		return ResultUnjudged
 	case r.source == SourceNone:
-		return ResultOpen
-	case d.charges[i].Allowed:
+		return r.undecided
+	case c.Allowed:
 		return ResultAllowed
 	case r.shadow:
 		return ResultShadowRefused

@@ -1,6 +1,7 @@
 package httplimit_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -13,13 +14,31 @@ import (
 )
 
 // recorder is an Observer that writes down what it is told.
-type recorder struct{ seen []string }
+type recorder struct {
+	calls int
+	seen  []string                // what each rule decided
+	all   []httplimit.Observation // copies
+}
 
-func (r *recorder) Observe(o httplimit.Observation) {
-	if o.Store < 0 {
-		panic("a negative duration")
+func (r *recorder) Observe(_ context.Context, o *httplimit.Observation) {
+	r.calls++
+	kept := *o
+	kept.Rules = slices.Clone(o.Rules)
+	for i := range kept.Rules {
+		one := &kept.Rules[i]
+		one.Key = strings.Clone(one.Key)
+		r.seen = append(r.seen, fmt.Sprintf("%s %v by %v costs %d", one.Rule, one.Result, one.Source, one.Cost))
 	}
-	r.seen = append(r.seen, fmt.Sprintf("%s %v by %v costs %d", o.Rule, o.Result, o.Source, o.Cost))
+	r.all = append(r.all, kept)
+}
+
+// last returns the last Observation.
+func (r *recorder) last(t *testing.T) httplimit.Observation {
+	t.Helper()
+	if len(r.all) == 0 {
+		t.Fatal("nothing was observed")
+	}
+	return r.all[len(r.all)-1]
 }
 
 func TestObserverIsToldOfAllow(t *testing.T) {
@@ -95,7 +114,7 @@ func TestObserver(t *testing.T) {
 		"refused by a cache": {
 			&scripted{answer: remember},
 			0,
-			[]string{"a refused by cache costs 3", "b allowed by cache costs 1"},
+			[]string{"a refused by cache costs 3", "b unjudged by none costs 1"},
 		},
 		"store down, fail local": {
 			&scripted{err: errDown},

@@ -67,20 +67,20 @@ func (m *Middleware) ask(
 	ctx context.Context, s *settings, r *rule, c limiter.Charge, mode limiter.Mode,
 ) (Verdict, error) {
 	c.Cost, c.Mode = 1, mode
-	observer, shadow := s.observer, r.Shadow
+	shadow := r.Shadow
 	if r.rollout.below != 0 {
 		shadow = !r.rollout.holds(c.Key)
 	}
-	switch {
-	case mode == limiter.Peek:
-		observer = nil
-	case shadow:
+	if mode == limiter.Enforce && shadow {
 		c.Mode = limiter.Shadow
 	}
 	d := decision{
 		m: m, s: s, ctx: ctx, rules: []appliedRule{{rule: r, shadow: shadow}}, charges: []limiter.Charge{c},
 	}
-	d.take(keepValues(ctx), observer)
+	d.take(keepValues(ctx))
+	if mode != limiter.Peek {
+		d.observe(nil)
+	}
 	if d.status == http.StatusServiceUnavailable {
 		return Verdict{}, fmt.Errorf("httplimit: rule %q: %w", r.Name, d.err)
 	}
@@ -107,7 +107,7 @@ func (m *Middleware) PeekRequest(r *http.Request) ([]Verdict, error) {
 		d.collectPeeks(HTTPRequest(r))
 	}
 	if len(d.rules) > 0 {
-		d.take(keepValues(d.ctx), nil)
+		d.take(keepValues(d.ctx))
 	}
 	if d.status == http.StatusServiceUnavailable {
 		return nil, fmt.Errorf("httplimit: the rules of a request: %w", d.err)

@@ -19,8 +19,8 @@ type Request interface {
 	Values(header string) []string
 	// Route is the pattern that matched the request, "" if it is not known (yet).
 	Route() string
-	// HTTP returns the request in net/http's form, for functions that the team wrote: a KeyFunc, When, Cost or
-	// LimitFunc. It is called once at most, and only for those.
+	// HTTP returns the request in net/http's form, for what the team wrote: a KeyFunc, When, Cost, LimitFunc or
+	// Observer. It is called once at most, and only for those.
 	HTTP() *http.Request
 }
 

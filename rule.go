@@ -144,15 +144,17 @@ func validName(s string) bool {
 		!strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r > 0x7E })
 }
 
-// fillCharge fills in the rule's charge for a request, over what an earlier request left in c. It returns false if the
-// rule does not apply to the request.
-func (r *rule) fillCharge(c *limiter.Charge, req Request, preflight bool, log *logger) (applies bool) {
+// fillCharge fills in the rule's charge for a request, over what an earlier request left in c. It returns whose key it
+// is, and false if the rule does not apply to the request.
+func (r *rule) fillCharge(c *limiter.Charge, req Request, preflight bool, log *logger) (
+	kind keyKind, applies bool,
+) {
 	if r.When != nil && !r.When(req.HTTP()) {
-		return false
+		return 0, false
 	}
 	found := r.keys.find(req, preflight)
 	if found.skip {
-		return false
+		return 0, false
 	}
 	if found.cause != nil {
 		log.warnOnce(r.Name, found.kind.message(), found.cause)
@@ -167,16 +169,16 @@ func (r *rule) fillCharge(c *limiter.Charge, req Request, preflight bool, log *l
 	c.State, c.Decision, c.Cached = limiter.State{}, limiter.Decision{}, false
 	if r.LimitFunc != nil {
 		if c.Limit, applies = r.limitFor(req, log); !applies {
-			return false
+			return 0, false
 		}
 	}
 	if r.Cost != nil {
 		if c.Cost, applies = r.costOf(req, log); !applies {
-			return false
+			return 0, false
 		}
 	}
 	c.Key = found.key // last, so that the memory holds on to no key of a rule that does not apply
-	return true
+	return found.kind, true
 }
 
 // fillPeek is fillCharge for a look that spends nothing and warns of nothing: it asks neither When nor Cost. shadow

@@ -9,9 +9,9 @@ import (
 type Source uint8
 
 const (
-	SourceNone  Source = iota // nobody: the store was away, and the rule's policy is FailOpen or FailClosed
+	SourceNone  Source = iota // nobody: the Result is ResultUnjudged, ResultOpen or ResultClosed
 	SourceStore               // the store
-	SourceCache               // the store's deny cache, without asking its server
+	SourceCache               // the store from memory, without asking its server: its deny cache, or a limit of 0
 	SourceLocal               // this process, with its share of the limit, by FailLocal
 )
 

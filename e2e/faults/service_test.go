@@ -1,6 +1,7 @@
 package faults_test
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"net/http"
@@ -179,13 +180,16 @@ type took struct {
 	d  time.Duration
 }
 
-func (r *results) Observe(o httplimit.Observation) {
+func (r *results) Observe(_ context.Context, o *httplimit.Observation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.count == nil {
 		r.count = make(map[decided]int)
 	}
-	r.count[decided{o.Rule, o.Source, o.Result}]++
+	for i := range o.Rules {
+		one := &o.Rules[i]
+		r.count[decided{one.Rule, one.Source, one.Result}]++
+	}
 	r.took = append(r.took, took{time.Now(), o.Store})
 }
 
