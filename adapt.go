@@ -63,22 +63,18 @@ func (o *Outcome) check(m *Middleware, r Request, borrowed bool) {
 		return
 	}
 	if d.collect(r); len(d.rules) > 0 {
-		o.decide(r, borrowed)
+		d.take(withoutEnd(r))
+		if borrowed && d.status == 0 {
+			d.keepKeys()
+		}
+		if s.expose && d.status == 0 {
+			o.exposure = newExposure(d)
+		}
+		o.buildFields()
 	}
-	d.observe(r)
-}
-
-// decide has the rules that apply to r decide.
-func (o *Outcome) decide(r Request, borrowed bool) {
-	d := &o.decision
-	d.take(withoutEnd(r))
-	if borrowed && d.status == 0 {
-		d.keepKeys()
+	if s.observer != nil {
+		d.observe(r)
 	}
-	if d.s.expose && d.status == 0 {
-		o.exposure = newExposure(d)
-	}
-	o.buildFields()
 }
 
 // keepKeys copies the keys that Settle or Spend will need.

@@ -77,24 +77,19 @@ func (d *decision) collect(r Request) {
 // take asks the store about the charges and, where it cannot decide, applies the rules' policies. It is the one way to
 // a decision: for requests, Allow and Peek. ctx is that of the request without its end.
 func (d *decision) take(ctx context.Context) {
-	if taken, err := d.ask(ctx); err == nil {
+	var began time.Duration
+	if d.s.observer != nil {
+		began = time.Since(d.m.made) // half the price of time.Now
+	}
+	taken, err := d.m.askStore(ctx, d.s.store, d.charges)
+	if fromMemory := err == nil && !taken && d.charges[0].Cached; d.s.observer != nil && !fromMemory {
+		d.asked = max(1, time.Since(d.m.made)-began)
+	}
+	if err == nil {
 		d.accept(taken)
 	} else {
 		d.fallBack(ctx, err)
 	}
-}
-
-// ask asks the store, and takes the time if there is an Observer to tell.
-func (d *decision) ask(ctx context.Context) (taken bool, err error) {
-	if d.s.observer == nil {
-		return d.m.askStore(ctx, d.s.store, d.charges)
-	}
-	began := time.Since(d.m.made) // half the price of time.Now
-	taken, err = d.m.askStore(ctx, d.s.store, d.charges)
-	if fromMemory := err == nil && !taken && d.charges[0].Cached; !fromMemory {
-		d.asked = max(1, time.Since(d.m.made)-began)
-	}
-	return taken, err
 }
 
 // accept takes in what the store decided.

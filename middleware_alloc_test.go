@@ -55,6 +55,97 @@ func TestHandlerAllocations(t *testing.T) {
 	}
 }
 
+// quiet is an Observer that looks at all that it is told.
+type quiet struct{ sum int }
+
+func (q *quiet) Observe(_ context.Context, o *Observation) {
+	q.sum += o.Status + int(o.Store) + len(o.Request.Method())
+	for i := range o.Rules {
+		r := &o.Rules[i]
+		q.sum += len(r.Key) + len(r.Rule) + int(r.Result) + int(r.Source)
+	}
+}
+
+func TestObserverAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	year := 366 * 24 * time.Hour // no window boundary comes in between
+	never := Rule{
+		Name:  "never",
+		Key:   ClientIP(),
+		Limit: limiter.Per(1, year),
+		When:  func(*http.Request) bool { return false },
+	}
+	ip, all := Rule{Name: "ip", Key: ClientIP()}, Rule{Name: "all", Key: Everyone(), Limit: limiter.Per(1_000_000, year)}
+	for name, limit := range map[string]int64{"allowed": 1_000_000, "refused": 1} {
+		t.Run(name, func(t *testing.T) {
+			ip.Limit = limiter.Per(limit, year)
+			for rules, list := range map[string][]Rule{"one": {ip}, "several": {ip, all, never}, "none that applies": {never}} {
+				m, err := New(Config{Observer: &quiet{}, Rules: list})
+				if err != nil {
+					t.Fatal(err)
+				}
+				h := m.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+				w, r := discard{http.Header{}}, httptest.NewRequest(http.MethodGet, "/", nil)
+				h.ServeHTTP(w, r)
+				if got := testing.AllocsPerRun(1000, func() { clear(w.header); h.ServeHTTP(w, r) }); got > 0 {
+					t.Errorf("rules %s: got %v allocations a request, want none", rules, got)
+				}
+			}
+		})
+	}
+}
+
+// TestObservedAllowAllocations: Allow allocates as much with an Observer as without one.
+func TestObservedAllowAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	allocations := func(o Observer) float64 {
+		m, err := New(Config{Observer: o, Rules: []Rule{{Name: "ip", Key: ClientIP(), Limit: limiter.PerDay(1_000_000)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return testing.AllocsPerRun(1000, func() { _, _ = m.Allow(context.Background(), "ip", "192.0.2.1") })
+	}
+	without, with := allocations(nil), allocations(told{})
+	if with > without || without > 4 {
+		t.Errorf("got %v allocations with an Observer and %v without, want as many, and at most 4", with, without)
+	}
+}
+
+// told is an Observer that does nothing.
+type told struct{}
+
+func (told) Observe(context.Context, *Observation) {}
+
+// TestReusedObservationsHoldNothing of a request that is over.
+func TestReusedObservationsHoldNothing(t *testing.T) {
+	var kept *Observation
+	m, err := New(Config{
+		Observer: observerFunc(func(_ context.Context, o *Observation) { kept = o }),
+		Rules:    []Rule{{Name: "ip", Key: ClientIP(), Limit: limiter.PerDay(5)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := m.Check(HTTPRequest(httptest.NewRequest(http.MethodGet, "/", nil)))
+	if kept.Request != nil {
+		t.Errorf("the memory still holds %+v", kept)
+	}
+	for _, r := range kept.Rules[:cap(kept.Rules)] {
+		if r.Key != "" {
+			t.Errorf("the memory still holds %+v", r)
+		}
+	}
+	o.Settle(http.StatusOK)
+}
+
+type observerFunc func(context.Context, *Observation)
+
+func (f observerFunc) Observe(ctx context.Context, o *Observation) { f(ctx, o) }
+
 // TestReusedMemoryHoldsNoKey: nor does the memory of a rule that turns out not to apply.
 func TestReusedMemoryHoldsNoKey(t *testing.T) {
 	skip := func(*http.Request) (int64, error) { return 0, ErrSkip }

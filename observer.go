@@ -115,21 +115,21 @@ func (all observers) Observe(ctx context.Context, o *Observation) {
 // does not come back.
 var observations = sync.Pool{New: func() any { return new(Observation) }}
 
-// observe tells the Observer what was decided. r is nil for Allow.
+// observe tells the Observer, which there is, what was decided. r is nil for Allow.
 func (d *decision) observe(r Request) {
-	if d.s.observer == nil {
-		return
-	}
 	o := observations.Get().(*Observation)
 	o.Request, o.Namespace, o.Status, o.Store = r, d.s.namespace, d.status, d.asked
+	o.Rules = slices.Grow(o.Rules[:0], len(d.rules))[:len(d.rules)]
 	for i := range d.rules {
-		o.Rules = append(o.Rules, Observed{
-			Verdict: d.verdict(i), Result: d.result(i), Key: d.charges[i].Key, NoKey: d.rules[i].kind != ownKey,
-		})
+		one := &o.Rules[i]
+		one.Verdict, one.Result = d.verdict(i), d.result(i)
+		one.Key, one.NoKey = d.charges[i].Key, d.rules[i].kind != ownKey
 	}
 	d.s.observer.Observe(d.ctx, o)
-	clear(o.Rules) // holds on to no memory of the request
-	*o = Observation{Rules: o.Rules[:0]}
+	for i := range o.Rules {
+		o.Rules[i].Key = "" // holds on to no memory of the request; the other strings are the configuration's
+	}
+	o.Request = nil
 	observations.Put(o)
 }
 

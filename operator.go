@@ -78,7 +78,7 @@ func (m *Middleware) ask(
 		m: m, s: s, ctx: ctx, rules: []appliedRule{{rule: r, shadow: shadow}}, charges: []limiter.Charge{c},
 	}
 	d.take(keepValues(ctx))
-	if mode != limiter.Peek {
+	if s.observer != nil && mode != limiter.Peek {
 		d.observe(nil)
 	}
 	if d.status == http.StatusServiceUnavailable {
