@@ -124,6 +124,23 @@ func TestPeekRequestSaysWhatARequestWouldGet(t *testing.T) {
 	}
 }
 
+// A limit of 0 is answered without the store, which has to be asked about the other rules all the same.
+func TestPeekRequestBesideALimitOfZero(t *testing.T) {
+	rule := func(name string, n int64) httplimit.Rule {
+		return httplimit.Rule{Name: name, Key: httplimit.Everyone(), Limit: limiter.PerDay(n)}
+	}
+	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{rule("a", 5), rule("suspended", 0), rule("b", 7)}})
+	got, err := m.PeekRequest(get())
+	if err != nil || len(got) != 3 {
+		t.Fatalf("got %+v, %v, want three verdicts", got, err)
+	}
+	for i, want := range []int64{5, 0, 7} {
+		if v := got[i]; v.Remaining != want || v.Allowed != (want > 0) || want > 0 && v.Source != httplimit.SourceStore {
+			t.Errorf("%s: got %+v, want %d remaining", v.Rule, v, want)
+		}
+	}
+}
+
 func TestPeekRequestOfAPreflight(t *testing.T) {
 	m := mustNew(t, httplimit.Config{Rules: []httplimit.Rule{ip(limiter.PerDay(9))}})
 	serveRequest(m, preflight())

@@ -43,38 +43,40 @@ func (r *rule) check(l limiter.Limit) error {
 	return nil
 }
 
-// limitFor returns the limit that LimitFunc chooses for a request.
+// limitFor returns the limit of a request by a rule with a LimitFunc.
 func (r *rule) limitFor(req Request, log *logger) (l limiter.Limit, applies bool) {
-	l, err := r.LimitFunc(req.HTTP())
-	if errors.Is(err, ErrSkip) {
-		return l, false
-	}
-	if err == nil && l != r.Limit {
-		l, err = r.replacement(l, r.count)
-	}
+	l, applies, err := r.chosenLimit(req, r.count)
 	if err != nil {
 		log.warnOnce(r.Name, "LimitFunc failed, the rule's Limit holds", err)
-		return r.Limit, true
 	}
-	return l, true
+	return l, applies
 }
 
-// limitToPeek is limitFor for a request that counts nothing: nobody is warned, and no window is taken.
+// limitToPeek returns the limit of a request that counts nothing: nobody is warned, and no window is taken.
 func (r *rule) limitToPeek(req Request) (l limiter.Limit, applies bool) {
 	if r.LimitFunc == nil {
 		return r.Limit, true
 	}
-	l, err := r.LimitFunc(req.HTTP())
+	l, applies, _ = r.chosenLimit(req, r.windows.all.admit)
+	return l, applies
+}
+
+// chosenLimit returns the limit that LimitFunc chooses. admit is as for replacement. err says why it is the rule's own
+// all the same.
+func (r *rule) chosenLimit(
+	req Request, admit func(limiter.Limit) error,
+) (l limiter.Limit, applies bool, err error) {
+	l, err = r.LimitFunc(req.HTTP())
 	if errors.Is(err, ErrSkip) {
-		return l, false
+		return l, false, nil
 	}
-	if err == nil {
-		l, err = r.replacement(l, r.windows.all.admit)
+	if err == nil && l != r.Limit {
+		l, err = r.replacement(l, admit)
 	}
 	if err != nil {
-		return r.Limit, true
+		return r.Limit, true, err
 	}
-	return l, true
+	return l, true, nil
 }
 
 // replacement returns l, which is to replace Limit, or an error if it cannot. admit is asked about a window that is not
