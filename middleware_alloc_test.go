@@ -146,6 +146,29 @@ type observerFunc func(context.Context, *Observation)
 
 func (f observerFunc) Observe(ctx context.Context, o *Observation) { f(ctx, o) }
 
+// TestPlansAllocateNothing: also one that is in no list, from its second request on.
+func TestPlansAllocateNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	plan := limiter.Per(1_000_000, 365*24*time.Hour)
+	for name, declared := range map[string][]limiter.Limit{"declared": {plan}, "not declared": nil} {
+		m, err := New(Config{Headers: NoHeaders, Rules: []Rule{{
+			Name: "plan", Key: ClientIP(), Limit: limiter.PerMinute(1), Plans: declared,
+			LimitFunc: func(*http.Request) (limiter.Limit, error) { return plan, nil },
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := m.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		w, r := discard{http.Header{}}, httptest.NewRequest(http.MethodGet, "/", nil)
+		h.ServeHTTP(w, r)
+		if got := testing.AllocsPerRun(1000, func() { h.ServeHTTP(w, r) }); got > 0 {
+			t.Errorf("a plan that is %s: got %v allocations a request, want none", name, got)
+		}
+	}
+}
+
 // TestReusedMemoryHoldsNoKey: nor does the memory of a rule that turns out not to apply.
 func TestReusedMemoryHoldsNoKey(t *testing.T) {
 	skip := func(*http.Request) (int64, error) { return 0, ErrSkip }
