@@ -21,9 +21,10 @@ type batch struct {
 	asks  []ask         // one for each charge
 	order uint64        // where it stands in a flight, see sortKey
 
-	wake chan *flight // a flight to lead, or nil when the outcome is there
-	gone bool         // the caller has left; guarded by its batcher
-	lost bool         // the batch may have been spent although its caller got an error
+	wake     chan *flight // a flight to lead, or nil when the outcome is there
+	gone     bool         // the caller has left; guarded by its batcher
+	inFlight bool         // it is in a flight; guarded by its batcher
+	lost     bool         // the batch may have been spent although its caller got an error
 
 	outcome outcome
 	usages  []algorithm.Usage // one for each key, for the decision
@@ -57,7 +58,7 @@ func (p *batches) get(start time.Duration) *batch {
 	if !ok {
 		b = &batch{wake: make(chan *flight, 1)}
 	}
-	b.start, b.gone, b.lost = start, false, false
+	b.start, b.gone, b.inFlight, b.lost = start, false, false, false
 	return b
 }
 

@@ -89,6 +89,7 @@ func (b *batcher) enter(own *batch) (*flight, error) {
 	if len(b.waiting) >= maxWaiting {
 		return nil, &storekit.UnavailableError{Err: storekit.ErrBusy}
 	}
+	own.inFlight = false
 	b.waiting = append(b.waiting, own)
 	if len(b.waiting) == 1 {
 		b.watch(b.late())
@@ -162,6 +163,9 @@ func (b *batcher) collect(first *batch) []*batch {
 }
 
 func (b *batcher) begin(f *flight) *flight {
+	for _, w := range f.batches {
+		w.inFlight = true
+	}
 	f.began = b.clock.Now()
 	f.done = make(chan struct{})
 	b.flights = append(b.flights, f)
@@ -235,7 +239,7 @@ func (b *batcher) ring() {
 func (b *batcher) leave(own *batch) (sent bool) {
 	b.mu.Lock()
 	own.gone = true
-	sent = !slices.Contains(b.waiting, own)
+	sent = own.inFlight
 	b.mu.Unlock()
 	select {
 	case f := <-own.wake:

@@ -21,7 +21,11 @@ import (
 
 // noHost dials as where a name is misspelt.
 func noHost(context.Context, string, string) (net.Conn, error) {
-	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "redis", IsNotFound: true}}
+	return nil, &net.OpError{
+		Op:  "dial",
+		Net: "tcp",
+		Err: &net.DNSError{Err: "no such host", Name: "redis", IsNotFound: true},
+	}
 }
 
 // untilOpen asks until the breaker is open, and returns the errors.

@@ -55,8 +55,8 @@ type contact struct {
 
 // first makes the first contact, once.
 func (c *contact) first() {
-	if c != nil && !c.met.Load() && !c.met.Swap(true) {
-		c.start(c.introduce)
+	if c != nil && !c.met.Load() && !c.met.Swap(true) && !c.start(c.introduce) {
+		c.met.Store(false)
 	}
 }
 
@@ -235,7 +235,11 @@ func (c *contact) look(ctx context.Context) {
 //
 // Where that takes so long that callers cannot make their own connections, it makes some for the pool. Calls fail at
 // once meanwhile: they would take connections that are about to be greeted, and lose them.
-func (c *contact) connect(ctx context.Context, client *redis.Client, inspect func(context.Context, *redis.Client)) bool {
+func (c *contact) connect(
+	ctx context.Context,
+	client *redis.Client,
+	inspect func(context.Context, *redis.Client),
+) bool {
 	began := c.clock.Now()
 	fresh, end, err := freshClient(ctx, client.Options())
 	if err == nil {

@@ -23,7 +23,7 @@ func (e *lateError) Error() string {
 	if why == nil {
 		why = context.DeadlineExceeded
 	}
-	return fmt.Sprintf("redisstore: no answer within %v: %v", e.timeout, why)
+	return fmt.Sprintf("redisstore: no answer within %v: %s", e.timeout, strings.TrimPrefix(why.Error(), "redisstore: "))
 }
 
 // Unwrap returns context.DeadlineExceeded and the reason.
