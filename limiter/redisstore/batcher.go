@@ -49,7 +49,7 @@ type batcher struct {
 	waiting []*batch
 	flights []*flight     // under way, the latest last
 	tally   tally         // of the flights that have ended
-	sample  string        // a key that was sent to this server, the latest
+	sample  string        // a key of this server, the latest that was sent
 	sent    time.Duration // moment of the latest flight
 	timer   *time.Timer   // calls ring; nil until it has to
 	alarm   time.Duration // when it does; 0: not at all

@@ -23,7 +23,7 @@ const (
 
 	// pauseOfDemoted is between two rounds that drop connections to a server that denies writes. It doubles up to the
 	// longest, for a server that is a replica and stays one.
-	pauseOfDemoted, longestPauseOfDemoted = 100 * time.Millisecond, 10 * time.Second
+	pauseOfDemoted, longestPauseOfDemoted = 100 * time.Millisecond, time.Second
 )
 
 // contact looks after the connections to one server beside the calls, which have no time for that: a call may take as
@@ -71,18 +71,17 @@ func (c *contact) doubt() {
 // may be another server by now, which go-redis reaches by dialling; and it drops a connection only where the error is
 // that of a command, not that of a command in a script.
 func (c *contact) demoted() {
-	now := c.nowOrZero()
-	if c == nil || int64(now) < c.next.Load() {
+	if c == nil || int64(c.clock.Now()) < c.next.Load() {
 		return
 	}
 	c.start(func(ctx context.Context) {
-		pause := time.Duration(c.pause.Load())
-		if last := c.next.Load(); last == 0 || now > time.Duration(last)+longestPauseOfDemoted {
+		now, pause := c.clock.Now(), time.Duration(c.pause.Load())
+		if now > time.Duration(c.next.Load())+longestPauseOfDemoted { // that was another time
 			pause = 0
 		}
 		pause = min(max(2*pause, pauseOfDemoted), longestPauseOfDemoted)
 		c.pause.Store(int64(pause))
-		c.next.Store(int64(c.clock.Now() + pause))
+		c.next.Store(int64(now + pause))
 		if c.reload != nil {
 			c.reload(ctx)
 		}
@@ -91,13 +90,6 @@ func (c *contact) demoted() {
 			c.askIdle(ctx, client, "del", c.prefix+"{replica}")
 		}
 	})
-}
-
-func (c *contact) nowOrZero() time.Duration {
-	if c == nil {
-		return 0
-	}
-	return c.clock.Now()
 }
 
 // connecting reports whether a call that failed now says nothing of the server, as it is being connected to.

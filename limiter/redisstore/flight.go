@@ -180,14 +180,16 @@ func (b *batcher) learn(f *flight, now time.Duration, outcomes []outcome, err er
 	if err == nil {
 		err = firstError(outcomes)
 	}
-	if how == storekit.Failed && err != nil && !isReply(err) {
+	var late *lateError // may quote a reply from before
+	unanswered := err != nil && (errors.As(err, &late) || !isReply(err))
+	if how == storekit.Failed && unanswered {
 		if b.contact.connecting(now) {
 			how = storekit.Undecided
 		}
 		defer b.contact.doubt()
 	}
 	b.breaker.End(f.permit, now, how, err)
-	if err != nil && redis.IsReadOnlyError(err) {
+	if err != nil && !unanswered && redis.IsReadOnlyError(err) {
 		b.contact.demoted()
 	}
 }

@@ -94,7 +94,9 @@ func (s *servers) of(ctx context.Context, b *batch) *batcher {
 	found, ok := s.others.Load(address)
 	if !ok {
 		s.drop()
-		found, _ = s.others.LoadOrStore(address, s.newBatcher(server, nil))
+		own := s.newBatcher(server, nil)
+		own.sample = b.keys[0]
+		found, _ = s.others.LoadOrStore(address, own)
 	}
 	other := found.(*batcher)
 	if other.contact.client.Load() != server { // the client has left the server, and come back to it
@@ -119,9 +121,6 @@ func (s *servers) holds(address string, b *batcher) bool {
 	b.mu.Lock()
 	key := b.sample
 	b.mu.Unlock()
-	if key == "" { // nothing was sent to it yet
-		return true
-	}
 	server, err := s.named(context.Background(), key)
 	return err == nil && server != nil && server.Options().Addr == address
 }
