@@ -16,6 +16,7 @@ import (
 	"github.com/httplimit/httplimit"
 	"github.com/httplimit/httplimit/limiter"
 	"github.com/httplimit/httplimit/limiter/memstore"
+	"github.com/httplimit/httplimit/limiter/storekit"
 )
 
 // costs is a rule that charges every request n units.
@@ -253,6 +254,29 @@ func TestSpendGivesBackWhereItWasCharged(t *testing.T) {
 			t.Errorf("remaining in this process: got %d, want 90", got)
 		}
 	})
+	t.Run("in the fallback of the store, when that is back", func(t *testing.T) {
+		local, err := memstore.New(memstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		store := &scripted{err: errDown}
+		m := mustNew(t, httplimit.Config{
+			Store: storekit.WithFallback(store, local, 1), Expose: true,
+			Rules: []httplimit.Rule{costs(10, limiter.PerDay(100))},
+		})
+		ctx := exposed(t, m, t.Context())
+		spend(t, ctx, 5)
+		store.fail(nil)
+		asked := len(store.charges())
+		spend(t, ctx, -7)
+		if got := len(store.charges()); got != asked {
+			t.Errorf("the store was asked for %d charges more, want none", got-asked)
+		}
+		store.fail(errDown)
+		if got := remaining(t, m, "ip"); got != 92 {
+			t.Errorf("remaining in this process: got %d, want 92", got)
+		}
+	})
 	t.Run("in the store that was configured then", func(t *testing.T) {
 		first, second := &scripted{}, &scripted{}
 		cfg := httplimit.Config{Store: first, Expose: true, Rules: []httplimit.Rule{costs(10, limiter.PerDay(100))}}
@@ -377,6 +401,43 @@ func TestSpendsOfALongStream(t *testing.T) {
 				}
 				if got := remaining(t, m, "ip"); got != 100_000 {
 					t.Errorf("remaining: got %d, want 100,000", got)
+				}
+			})
+		})
+	}
+}
+
+// Beyond the moments that are kept, those of one window become one before those of two do, and what lies in two windows
+// is given back to the first: never to a window where others have spent.
+func TestSpendsOfALongStreamAtWindowBoundaries(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		window time.Duration // 31 spends of 1, 10 s apart, and then one at the end of a window, and two in the next
+		want   int64         // used in that one: 5 of another request, and what does not come back
+	}{
+		{"many in one window", 10 * time.Minute, 5},
+		{"each in one of its own", time.Second, 5 + 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				limit := limiter.Limit{Requests: 1000, Window: tc.window, Algorithm: limiter.FixedWindow}
+				m := mustNew(t, httplimit.Config{Expose: true, Rules: []httplimit.Rule{costs(5, limit)}})
+				ctx := exposed(t, m, t.Context())
+				for range 31 {
+					spend(t, ctx, 1)
+					time.Sleep(10 * time.Second)
+				}
+				const boundary = 10 * time.Minute
+				time.Sleep(boundary - 310*time.Second - time.Millisecond)
+				spend(t, ctx, 1)
+				time.Sleep(time.Millisecond)
+				spend(t, ctx, 1)
+				_ = exposed(t, m, t.Context())
+				time.Sleep(100 * time.Millisecond)
+				spend(t, ctx, 1)
+				spend(t, ctx, -1000)
+				if got := 1000 - remaining(t, m, "ip"); got != tc.want {
+					t.Errorf("used: got %d, want %d", got, tc.want)
 				}
 			})
 		})

@@ -204,6 +204,16 @@ func TestFallbackTellsWhatIsLeftOfTheShare(t *testing.T) {
 	}
 }
 
+func TestFallbackTellsWhatIsLeftOfTheShareAfterARefund(t *testing.T) {
+	p := newPair(t, 5)
+	p.remote.fail(errDown)
+	c := p.take(t, daily(100, 5))
+	p.remote.fail(nil)
+	if got := p.take(t, back(c, 5)).Remaining; got != 20 {
+		t.Errorf("left after a refund to local: got %d, want 20", got)
+	}
+}
+
 func TestFallbackReturnsErrorsThatAreNoOutage(t *testing.T) {
 	ended, end := context.WithCancel(context.Background())
 	end()
@@ -358,6 +368,36 @@ func TestFallbackRefundsInABatchWithCharges(t *testing.T) {
 			p.checkUsed(t, atLocal, tc.remote, tc.local)
 		})
 	}
+}
+
+// What remote has spent is not decided once more by local, though the refund of a local charge in the same batch fails.
+func TestFallbackDecidesNothingTwice(t *testing.T) {
+	p := newPair(t, 1)
+	p.remote.fail(errDown)
+	atLocal := p.take(t, daily(10, 4))
+	p.remote.fail(nil)
+	local := &failsOnce{Store: p.local.Store, err: errors.New("the disk is full")}
+	store := storekit.WithFallback(p.remote, local, 1)
+	taken, err := store.Take(t.Context(), []limiter.Charge{back(atLocal, 3), daily(10, 2)})
+	if taken || !errors.Is(err, local.err) {
+		t.Errorf("got %t, %v, want false, %v", taken, err, local.err)
+	}
+	p.checkUsed(t, atLocal, 2, 4)
+}
+
+// failsOnce is a store whose first Take fails.
+type failsOnce struct {
+	limiter.Store
+	err    error
+	failed bool
+}
+
+func (f *failsOnce) Take(ctx context.Context, charges []limiter.Charge) (bool, error) {
+	if !f.failed {
+		f.failed = true
+		return false, f.err
+	}
+	return f.Store.Take(ctx, charges)
 }
 
 // Whatever fails in whatever order, each store holds what it was charged and not given back, no more and no less.
