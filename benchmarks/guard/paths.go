@@ -22,6 +22,7 @@ func hotPaths() []path {
 		{"net-http: three rules", 0, serveRules(nil)},
 		{"net-http: three rules, one with CountStatus", 11, serveRules(countStatus)},
 		{"net-http: three rules, Expose", 4, serveRules(expose)},
+		{"net-http: three rules, Observer", 0, serveRules(observe)},
 	}
 	for _, f := range frameworks() {
 		for i, key := range web.Keys() {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"time"
@@ -14,6 +15,25 @@ func countStatus(cfg *httplimit.Config) {
 }
 
 func expose(cfg *httplimit.Config) { cfg.Expose = true }
+
+// observe adds an Observer that looks at all that it is told, as one for metrics does.
+func observe(cfg *httplimit.Config) { cfg.Observer = &tally{} }
+
+// tally counts decisions by result and adds up their costs. It is not safe for concurrent use.
+type tally struct {
+	decisions [7]int64 // by httplimit.Result
+	cost      int64
+	store     time.Duration
+}
+
+func (t *tally) Observe(_ context.Context, o *httplimit.Observation) {
+	t.store += o.Store
+	for i := range o.Rules {
+		r := &o.Rules[i]
+		t.decisions[r.Result]++
+		t.cost += r.Cost
+	}
+}
 
 // serveRules is an allowed request that three rules apply to.
 func serveRules(change func(*httplimit.Config)) func() (operation, error) {

@@ -32,6 +32,7 @@ func contests() []contest {
 		{"net-http: key=address, refused", 2, serve("net-http", web.Address, 1), plainServe},
 		{"net-http: key=address-hmac, allowed", 3, serve("net-http", web.AddressHMAC, plenty), plainServe},
 		{"net-http: three rules", 4.5, serveRules(nil), plainServe},
+		{"net-http: three rules, Observer", 1.6, serveRules(observe), serveRules(nil)},
 		{"gin: key=address, allowed", 2, serve("gin", web.Address, plenty), plainServe},
 		{"echo: key=address, allowed", 2, serve("echo", web.Address, plenty), plainServe},
 		{"fiber: key=address, allowed", 3, serve("fiber", web.Address, plenty), plainServe},

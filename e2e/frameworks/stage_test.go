@@ -84,6 +84,9 @@ func (s *stage) wait(here moment) (leaves bool) {
 func (s *stage) middleware(t *testing.T, cfg httplimit.Config) *httplimit.Middleware {
 	t.Helper()
 	cfg.Store, cfg.Logger = s.store, slog.New(slog.DiscardHandler)
+	if s.observed {
+		cfg.Observer = notes{s.store}
+	}
 	cfg.Rules = slices.Clone(cfg.Rules)
 	for i := range cfg.Rules {
 		if asked := cfg.Rules[i].CountStatus; asked != nil {

@@ -27,9 +27,10 @@ type scenario struct {
 	leaves          moment       // at which the client leaves; only for one request
 	down            bool         // the store cannot decide
 	masked          bool         // times are those of the real clock, and left out
+	observed        bool         // the script has what an Observer is told
 
-	// script holds the requests and, below each, what it leads to: what the store is asked, with which statuses
-	// CountStatus is called, the answer and its fields.
+	// script holds the requests and, below each, what it leads to: what the store is asked, what the Observer is told,
+	// with which statuses CountStatus is called, the answer and its fields.
 	//
 	//	GET /items/7
 	//	> X-Forwarded-For: 192.0.2.7
@@ -49,7 +50,7 @@ const (
 
 func TestSameAnswersEverywhere(t *testing.T) {
 	all := slices.Concat(decisions(), answers(), applying(), identities(), statuses(), endings(), outages(), zeroes(),
-		quotas())
+		quotas(), observing())
 	for _, s := range all {
 		t.Run(s.name, func(t *testing.T) {
 			for _, f := range frameworks() {
