@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"mime"
 	"net/http"
 	"net/url"
@@ -25,17 +26,22 @@ type service struct {
 // loginRule is the name by which operators reach the limit on failures.
 const loginRule = "login"
 
-func newService(check func(ctx context.Context, user, password string) (bool, error)) (*service, error) {
-	addresses, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{
-		{Name: "address", Key: httplimit.ClientIP(), Limit: limiter.PerMinute(30)},
+// newService makes a service whose refusals are written into logger.
+func newService(
+	check func(ctx context.Context, user, password string) (bool, error), logger *slog.Logger,
+) (*service, error) {
+	client := httplimit.ClientIP()
+	observer := refusals{logger, client}
+	addresses, err := httplimit.New(httplimit.Config{Observer: observer, Rules: []httplimit.Rule{
+		{Name: "address", Key: client, Limit: limiter.PerMinute(30)},
 	}})
 	if err != nil {
 		return nil, err
 	}
-	logins, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{{
+	logins, err := httplimit.New(httplimit.Config{Observer: observer, Rules: []httplimit.Rule{{
 		Name: loginRule,
 		// By name alone, a stranger could lock a user out.
-		Key: httplimit.Compose(httplimit.ClientIP(), httplimit.KeyFunc(claimedUser)),
+		Key: httplimit.Compose(client, httplimit.KeyFunc(claimedUser)),
 		// Exact at every moment, which costs memory in proportion to the limit: little, with five.
 		Limit: limiter.Limit{Requests: 5, Window: 15 * time.Minute, Algorithm: limiter.SlidingLog},
 		// Spent before the password is checked, and refunded unless it was wrong: of a hundred guesses at the

@@ -1,7 +1,9 @@
 // Login limits guesses at passwords: five failures in 15 minutes for each pair of address and user name, 30 attempts
-// of any kind a minute for each address. Operators can see and clear them on a second address.
+// of any kind a minute for each address. Who is refused is logged. Operators can see and clear failures on a second
+// address.
 //
-// The way of a request is in login.go, that of operators in operators.go; accounts.go stands for a user database.
+// The way of a request is in login.go, the log in refusals.go, the way of operators in operators.go; accounts.go stands
+// for a user database.
 package main
 
 import (
@@ -10,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -41,7 +44,7 @@ func run(addr, operators string) error {
 	if err != nil {
 		return err
 	}
-	s, err := newService(users.check)
+	s, err := newService(users.check, slog.Default())
 	if err != nil {
 		return err
 	}

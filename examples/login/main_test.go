@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -26,7 +27,7 @@ func newTestService(t *testing.T) (s *service, waiting chan struct{}) {
 			return false, ctx.Err()
 		}
 		return user == "ann" && password == "right", nil
-	})
+	}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
