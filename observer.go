@@ -36,10 +36,10 @@ type Observation struct {
 	Store time.Duration
 }
 
-// Observed is what one rule said of one request.
+// Observed is what one rule said of one request. Its JSON is that of the [Verdict], with "result", "key" and "noKey".
 type Observed struct {
-	// Verdict has the rule's name, the limit that held, the cost, and who decided. A rule that another one's refusal left
-	// unjudged has Allowed set, and nothing else of a Decision.
+	// Verdict has the rule's name, the limit that held, the cost, who decided, and the Decision: of a Shadow rule what it
+	// would have been. What was not judged has Allowed set and nothing else of a Decision.
 	Verdict
 	Result Result
 	// Key is whose counter it is, as the store has it: a hash where the key is secret or Config.KeySecret is set. It is
@@ -49,35 +49,6 @@ type Observed struct {
 	// the one that all ambiguous requests share. False for Allow.
 	NoKey bool
 }
-
-// Result is what became of a request by one rule.
-type Result uint8
-
-const (
-	// ResultUnjudged: another rule settled the matter before this one was asked. It was refused from memory (by a deny
-	// cache, or a limit of 0), or answered 503.
-	ResultUnjudged Result = iota
-	// ResultAllowed: by this rule. Another one may have refused the request.
-	ResultAllowed
-	// ResultRefused: 429.
-	ResultRefused
-	// ResultShadowRefused: the rule would have refused the request if it were not Shadow.
-	ResultShadowRefused
-	// ResultBanned: 429, because the client is banned.
-	ResultBanned
-	// ResultOpen: passed undecided, since the store could not decide. Another rule may have refused the request.
-	ResultOpen
-	// ResultClosed: 503, since the store could not decide.
-	ResultClosed
-)
-
-// String returns the name of the result, such as "shadow_refused", which is fit for a metric's label.
-func (r Result) String() string {
-	return nameOf(r, "unjudged", "allowed", "refused", "shadow_refused", "banned", "open", "closed")
-}
-
-// MarshalText implements [encoding.TextMarshaler]: it is String.
-func (r Result) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // Observers returns an Observer that tells each of all, in this order. Those that are nil are left out; without any
 // other it returns nil. What one of them panics with keeps the request from those after it.

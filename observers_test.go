@@ -247,6 +247,11 @@ func TestNamesOfResultsAndSources(t *testing.T) {
 			t.Errorf("MarshalText of %v: got %q, %v", r, text, err)
 		}
 		names = append(names, r.String())
+		var back httplimit.Result
+		if err := back.UnmarshalText(text); r <= httplimit.ResultClosed && (err != nil || back != r) ||
+			r > httplimit.ResultClosed && err == nil {
+			t.Errorf("UnmarshalText of %q: got %v, %v", text, back, err)
+		}
 	}
 	for s := httplimit.SourceNone; s <= httplimit.SourceLocal+1; s++ {
 		names = append(names, s.String())

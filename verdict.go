@@ -36,13 +36,25 @@ type verdictJSON struct {
 	ResetAfter limiter.Milliseconds `json:"resetAfter"`
 }
 
-// MarshalJSON implements [json.Marshaler].
-func (v Verdict) MarshalJSON() ([]byte, error) {
-	return json.Marshal(verdictJSON{
+func (v *Verdict) toJSON() verdictJSON {
+	return verdictJSON{
 		Rule: v.Rule, Limit: v.Limit, Cost: v.Cost, Source: v.Source, Allowed: v.Allowed, Remaining: v.Remaining,
 		RetryAfter: limiter.Milliseconds(v.RetryAfter), ResetAfter: limiter.Milliseconds(v.ResetAfter),
-	})
+	}
 }
+
+func (read *verdictJSON) verdict() Verdict {
+	return Verdict{
+		Rule: read.Rule, Limit: read.Limit, Cost: read.Cost, Source: read.Source,
+		Decision: limiter.Decision{
+			Allowed: read.Allowed, Remaining: read.Remaining,
+			RetryAfter: time.Duration(read.RetryAfter), ResetAfter: time.Duration(read.ResetAfter),
+		},
+	}
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (v Verdict) MarshalJSON() ([]byte, error) { return json.Marshal(v.toJSON()) }
 
 // UnmarshalJSON implements [json.Unmarshaler], for programs that read what a service says of them. Whether the rule is
 // Private or Shadow is not in the JSON.
@@ -51,12 +63,29 @@ func (v *Verdict) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &read); err != nil {
 		return err
 	}
-	*v = Verdict{
-		Rule: read.Rule, Limit: read.Limit, Cost: read.Cost, Source: read.Source,
-		Decision: limiter.Decision{
-			Allowed: read.Allowed, Remaining: read.Remaining,
-			RetryAfter: time.Duration(read.RetryAfter), ResetAfter: time.Duration(read.ResetAfter),
-		},
+	*v = read.verdict()
+	return nil
+}
+
+// observedJSON is an Observed with the names and units of JSON.
+type observedJSON struct {
+	verdictJSON
+	Result Result `json:"result"`
+	Key    string `json:"key"`
+	NoKey  bool   `json:"noKey"`
+}
+
+// MarshalJSON implements [json.Marshaler]. The key is in the JSON: it is for logs and operators, not for clients.
+func (o Observed) MarshalJSON() ([]byte, error) {
+	return json.Marshal(observedJSON{o.toJSON(), o.Result, o.Key, o.NoKey})
+}
+
+// UnmarshalJSON implements [json.Unmarshaler], as that of [Verdict] does.
+func (o *Observed) UnmarshalJSON(text []byte) error {
+	var read observedJSON
+	if err := json.Unmarshal(text, &read); err != nil {
+		return err
 	}
+	*o = Observed{Verdict: read.verdict(), Result: read.Result, Key: read.Key, NoKey: read.NoKey}
 	return nil
 }

@@ -50,6 +50,28 @@ func TestVerdictInJSON(t *testing.T) {
 	}
 }
 
+// TestObservedInJSON: not that of the Verdict alone, whose methods it has.
+func TestObservedInJSON(t *testing.T) {
+	observed := httplimit.Observed{
+		Verdict: httplimit.Verdict{Rule: "plan", Limit: limiter.PerMinute(100), Cost: 1, Source: httplimit.SourceCache,
+			Decision: limiter.Decision{RetryAfter: 1500 * time.Millisecond, ResetAfter: time.Minute}},
+		Result: httplimit.ResultRefused, Key: "%N:192.0.2.7", NoKey: true,
+	}
+	want := `{"rule":"plan","limit":"100/m","cost":1,"source":"cache","allowed":false,"remaining":0,` +
+		`"retryAfter":1500,"resetAfter":60000,"result":"refused","key":"%N:192.0.2.7","noKey":true}`
+	got, err := json.Marshal(observed)
+	if err != nil || string(got) != want {
+		t.Errorf("\n got %s, %v\nwant %s", got, err, want)
+	}
+	var back httplimit.Observed
+	if err := json.Unmarshal(got, &back); err != nil || back != observed {
+		t.Errorf("read again: got %+v, %v, want %+v", back, err, observed)
+	}
+	if err := json.Unmarshal([]byte(`{"result":"passed"}`), &back); err == nil || back != observed {
+		t.Errorf("an unknown result: got %+v, %v, want an error, and nothing changed", back, err)
+	}
+}
+
 func TestVerdictThatCannotBeRead(t *testing.T) {
 	for _, text := range []string{
 		`{"limit":"100"}`, `{"source":"redis"}`, `{"retryAfter":-1}`, `{"resetAfter":"1s"}`, `[]`,
