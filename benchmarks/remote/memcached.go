@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bradfitz/gomemcache/memcache"
+	"github.com/httplimit/httplimit/limiter"
 	"github.com/httplimit/httplimit/limiter/memcachestore"
 )
 
@@ -56,7 +57,7 @@ func httplimitMemcachedStore(
 	if err != nil {
 		return nil, err
 	}
-	return &opened{session: charging(store, limit, window), close: func() { _ = client.Close() }}, nil
+	return &opened{session: charging(store, limiter.Per(limit, window)), close: func() { _ = client.Close() }}, nil
 }
 
 // getIncr is the least that a sliding window over two counters takes, as the originals of this design do it: read both,

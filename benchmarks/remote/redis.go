@@ -28,6 +28,8 @@ func redisSubjects() []subject {
 		{"grouped-incr", groupedIncr, allowed},
 		{"httplimit", httplimit, both},
 		{"httplimit-nocache", httplimitNoCache, refused},
+		{"httplimit-strict", httplimitStrict, both},
+		{"httplimit-strict-nocache", httplimitStrictNoCache, refused},
 		{"redis_rate", redisRate, both},
 		{"rueidislimiter", rueidisLimiter, both},
 		{"ulule", ululeRedis, both},
@@ -57,32 +59,44 @@ return n`)
 }
 
 func httplimit(addr string, limit int64, window time.Duration) (*opened, error) {
-	return httplimitStore(addr, limit, window, redisstore.Config{})
+	return httplimitStore(addr, limiter.Per(limit, window), redisstore.Config{})
 }
 
 // httplimitNoCache asks the server for every refusal.
 func httplimitNoCache(addr string, limit int64, window time.Duration) (*opened, error) {
-	return httplimitStore(addr, limit, window, redisstore.Config{DenyCache: -1})
+	return httplimitStore(addr, limiter.Per(limit, window), redisstore.Config{DenyCache: -1})
+}
+
+func httplimitStrict(addr string, limit int64, window time.Duration) (*opened, error) {
+	return httplimitStore(addr, strict(limit, window), redisstore.Config{})
+}
+
+func httplimitStrictNoCache(addr string, limit int64, window time.Duration) (*opened, error) {
+	return httplimitStore(addr, strict(limit, window), redisstore.Config{DenyCache: -1})
+}
+
+func strict(limit int64, window time.Duration) limiter.Limit {
+	return limiter.Limit{Requests: limit, Window: window, Algorithm: limiter.StrictWindow}
 }
 
 // patience is for callers that are not asked for time: 64 that find all their answers in memory leave little of the
 // processors to those who wait for the network. How long decisions took is measured.
 const patience = 10 * time.Second
 
-func httplimitStore(addr string, limit int64, window time.Duration, cfg redisstore.Config) (*opened, error) {
+func httplimitStore(addr string, limit limiter.Limit, cfg redisstore.Config) (*opened, error) {
 	client := newClient(addr)
 	cfg.Timeout = patience
 	store, err := redisstore.New(client, cfg)
 	if err != nil {
 		return nil, err
 	}
-	return &opened{session: charging(store, limit, window), close: closeClient(client)}, nil
+	return &opened{session: charging(store, limit), close: closeClient(client)}, nil
 }
 
 // charging keeps a charge, as the middleware does.
-func charging(store limiter.Store, limit int64, window time.Duration) func() take {
+func charging(store limiter.Store, limit limiter.Limit) func() take {
 	return func() take {
-		charges := []limiter.Charge{{Scope: "api/ip", Limit: limiter.Per(limit, window), Cost: 1}}
+		charges := []limiter.Charge{{Scope: "api/ip", Limit: limit, Cost: 1}}
 		return func(ctx context.Context, key string) (bool, error) {
 			charges[0].Key = key
 			return store.Take(ctx, charges)

@@ -1,5 +1,5 @@
 // Package redisstore is a [limiter.Store] in Redis 6.2 or later, through go-redis: one limit for a whole fleet. It runs
-// all four algorithms, on the server's clock, each batch in one step of a Lua script.
+// all five algorithms, on the server's clock, each batch in one step of a Lua script.
 //
 // # Many callers, one flight
 //

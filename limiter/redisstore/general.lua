@@ -5,14 +5,15 @@
 -- double holds. Numbers for redis.call are written by string.format, because some servers turn large ones into
 -- exponents.
 --
--- fast.lua repeats the layout of a counter's word, what its tag says and the long division: change them together.
+-- fast.lua repeats the layout of a counter's word, what its tag says, the long division and the layout of a
+-- StrictWindow: change them together.
 
 local floor, min, max, format = math.floor, math.min, math.max, string.format
 local find, match = string.find, string.match
 local call, pcall, tonumber = redis.call, redis.pcall, tonumber
 local names, args = KEYS, ARGV -- a local costs less than a global
 
-local SLIDING, LOG, FIXED, BUCKET = 0, 1, 2, 3
+local SLIDING, LOG, FIXED, BUCKET, STRICT = 0, 1, 2, 3, 4
 local ENFORCE, PEEK, FORCE, FORGET = 0, 2, 3, 4 -- FORGET is a reset; no mode of package limiter
 local MOST = 2 ^ 30 - 1                         -- where counts saturate
 local EXACT = 2 ^ 53                            -- whole numbers below are exact
@@ -23,7 +24,8 @@ local hint = tonumber(args[1])
 local reply, replies = {now}, 1
 
 -- The keys of the batch that is being judged, by their place in it: what they held before the batch, what it spends
--- and what it returns. Buckets hold their debt as current.
+-- and what it returns. Buckets hold their debt as current, and strict windows what is in use. Previous is what else the
+-- reply says of a key.
 local keys, stored, packed = {}, {}, {}
 local current, previous, spent, returned, returnedprevious = {}, {}, {}, {}, {}
 
@@ -333,10 +335,125 @@ local function slidinglog()
   return {read = read, available = available, store = store, awaited = awaited, newestleft = newestleft}
 end
 
+-- Strict windows
+--
+-- The window is cut into parts. A counter is stored as a string of fixed length, of numbers with their high bytes
+-- first: a mark, the number of the newest part (6 bytes), the units of all parts (4 bytes), and those of the newest one
+-- and of the ten before it (4 bytes each). It expires one part after its newest part has left, because the clock may go
+-- back within a part, and the time to live does not. What changes while a part lasts stands together, for SETRANGE.
+
+local PARTS, MARK, SIZE = 10, 1, 55
+
+local function strictwindow()
+  local byte, char = string.byte, string.char
+
+  local parts = {} -- the units of each part by the place of the key, the newest first, which is number 0
+
+  -- Fills in how long a part is, its number, and how many count before it.
+  local function measure(charge)
+    if charge.length then return end
+    charge.length = floor((charge.window + PARTS - 1) / PARTS)
+    charge.before = floor((charge.window + charge.length - 1) / charge.length)
+    charge.part = floor(now / charge.length)
+  end
+
+  local function bytes(x)
+    return char(floor(x / 16777216), floor(x / 65536) % 256, floor(x / 256) % 256, x % 256)
+  end
+
+  local function word(value, at)
+    local a, b, c, d = byte(value, at, at + 3)
+    return ((a * 256 + b) * 256 + c) * 256 + d
+  end
+
+  -- Returns the counts as they are stored, and as the reply has them.
+  local function joined(counts)
+    local texts = {}
+    for ago = 0, PARTS do texts[ago + 1] = bytes(counts[ago]) end
+    return table.concat(texts)
+  end
+
+  local function set(run, key, charge, counts, total)
+    local number = charge.part
+    local life = min((number + charge.before + 2) * charge.length - now, 2 * charge.window)
+    local head = char(MARK, floor(number / 2 ^ 40), floor(number / 2 ^ 32) % 256) .. bytes(number % 2 ^ 32)
+    run('SET', key, head .. bytes(total) .. joined(counts), 'PX', whole(life))
+  end
+
+  -- Returns the number of the newest part and all counts, or nil if neither script wrote the value.
+  local function unpacked(value)
+    if #value ~= SIZE or byte(value, 1) ~= MARK then return nil end
+    local counts, total = {}, 0
+    for ago = 0, PARTS do
+      counts[ago] = word(value, 12 + 4 * ago)
+      total = total + counts[ago]
+    end
+    if total == 0 or total > MOST or total ~= word(value, 8) then return nil end
+    return byte(value, 2) * 2 ^ 40 + byte(value, 3) * 2 ^ 32 + word(value, 4), counts
+  end
+
+  local function read(i, charge)
+    measure(charge)
+    local key = keys[i]
+    local value = pcall('GET', key)
+    local counts = {}
+    for ago = 0, PARTS do counts[ago] = 0 end
+    current[i], previous[i], stored[i], parts[i] = 0, '', false, counts
+    if not value then return nil end
+    if type(value) == 'table' then return value.err end
+    local number, held = unpacked(value)
+    if not number then return '' end
+    stored[i] = true
+    local passed = charge.part - number
+    for ago = 0, PARTS do
+      -- The clock went back: units of the future count in the part of now.
+      local present = max(0, ago + passed)
+      if present <= charge.before then
+        counts[present] = counts[present] + held[ago]
+        current[i] = current[i] + held[ago]
+      end
+    end
+    -- They are stored so at once: a key that is only refused would stay locked until the clock has caught up.
+    if passed < 0 then set(try, key, charge, counts, current[i]) end
+    previous[i] = joined(counts)
+  end
+
+  local function refund(i, charge, n)
+    measure(charge)
+    local counts = parts[i]
+    for ago = 0, charge.before do
+      if charge.moment == 0 or floor(charge.moment / charge.length) == charge.part - ago then
+        if ago == 0 then
+          local own = min(n, spent[i])
+          spent[i], n = spent[i] - own, n - own
+        end
+        local given = min(n, counts[ago])
+        counts[ago], n = counts[ago] - given, n - given
+        current[i], returned[i] = current[i] - given, returned[i] + given
+      end
+    end
+  end
+
+  local function store(i, charge)
+    local total, counts = current[i] + spent[i], parts[i]
+    counts[0] = counts[0] + spent[i]
+    if total > 0 then
+      set(write, keys[i], charge, counts, total)
+    elseif stored[i] then
+      write('DEL', keys[i])
+    end
+  end
+
+  local function available(i, charge) return charge.requests - current[i] - spent[i] end
+
+  return {read = read, available = available, store = store, refund = refund}
+end
+
 -- Batches
 
 local makers = {
   [SLIDING] = windowcounts, [FIXED] = windowcounts, [LOG] = slidinglog, [BUCKET] = tokenbucket,
+  [STRICT] = strictwindow,
 }
 local made = {}
 
@@ -354,6 +471,7 @@ end
 -- Returns n units: first those that the batch itself has spent, then those from before.
 local function refund(i, charge, n)
   local kind, moment = charge.kind, charge.moment
+  if kind == STRICT then return charge.algorithm.refund(i, charge, n) end
   local incurrent, inprevious = true, kind == SLIDING
   if moment ~= 0 and kind == LOG then
     incurrent = moment > now - charge.window

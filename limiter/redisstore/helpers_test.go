@@ -17,6 +17,7 @@ const noCache = -1
 
 var everyAlgorithm = []limiter.Algorithm{
 	limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow, limiter.TokenBucket,
+	limiter.StrictWindow,
 }
 
 func per(a limiter.Algorithm, n int64, window time.Duration) limiter.Limit {

@@ -55,6 +55,8 @@ func letter(a limiter.Algorithm) byte {
 		return 'f'
 	case limiter.TokenBucket:
 		return 'b'
+	case limiter.StrictWindow:
+		return 's'
 	default:
 		return 'w'
 	}

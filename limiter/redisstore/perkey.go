@@ -109,6 +109,12 @@ func (s *Store) ask(ctx context.Context, g *keyGroup, start time.Duration, judge
 // decide returns what the answer means for the group alone, and how it changes the counters.
 func (g *keyGroup) decide() (taken bool, usages []algorithm.Usage) {
 	usages = slices.Clone(g.answer.usages)
+	for i := range usages {
+		if p := usages[i].Parts; p != nil {
+			own := *p
+			usages[i].Parts = &own
+		}
+	}
 	taken = algorithm.Decide(slices.Clone(g.charges), usages, g.answer.of)
 	g.answer.moments.rewind()
 	return taken, usages

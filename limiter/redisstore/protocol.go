@@ -27,10 +27,13 @@ import (
 // The reply is the server's time, then for each batch, in their order:
 //
 //	fast.lua     one number: twice the counts before the batch (previous * 2^24 + current), plus 1 if it was taken;
-//	             or -1 if the script left it alone, for general.lua to decide; or -2 if the server denied the write.
+//	             of a StrictWindow 512 times the units in use, plus 1 if the batch was taken, else plus 32 times a
+//	             and twice b: a part a before the present one has to leave for the charge to fit, and the newest
+//	             part with units in it is b before the present one; or -1 if the script left it alone, for general.lua to decide; or -2 if the server denied the write.
 //	             The error of that follows the last batch.
 //	general.lua  1 (taken) or 0; for each key two numbers, which say what it held before the batch: the current and
-//	             the previous count of a window, the debt of a bucket, or the units and the newest moment of a log; and
+//	             the previous count of a window, the debt of a bucket, the units and the newest moment of a log, or
+//	             the units in use of a StrictWindow and, as one text, those of its parts, see general.lua; and
 //	             for each charge of a log two moments: when the unit was taken for which it waits, 0 if it fits, and
 //	             when the newest unit was taken that is left after a refund, else 0.
 //	             For a batch of which a key cannot be read or written, two values instead: minus the place of the
@@ -45,14 +48,22 @@ const (
 var errShortReply = errors.New("redisstore: the reply of the script is too short")
 
 // asksFast reports whether fast.lua decides a batch: one enforced charge on a window, which can fit, and whose counts
-// fit in one word.
+// fit in one word, as those of a StrictWindow need not.
 func asksFast(asks []ask) bool {
 	if len(asks) != 1 {
 		return false
 	}
 	a := &asks[0]
-	return a.mode == limiter.Enforce && 0 < a.cost && a.cost <= a.limit.Requests && a.limit.Requests < 1<<countBits &&
-		(a.limit.Algorithm == limiter.SlidingWindow || a.limit.Algorithm == limiter.FixedWindow)
+	if a.mode != limiter.Enforce || a.cost <= 0 || a.cost > a.limit.Requests {
+		return false
+	}
+	switch a.limit.Algorithm {
+	case limiter.SlidingWindow, limiter.FixedWindow:
+		return a.limit.Requests < 1<<countBits
+	case limiter.StrictWindow:
+		return true
+	}
+	return false
 }
 
 // arguments returns the words of the request.
@@ -232,8 +243,7 @@ func (b *batch) read(charges []limiter.Charge) error {
 	b.usages = b.usages[:0]
 	for i := range charges {
 		if b.of[i] == len(b.usages) {
-			first, second := b.outcome.held(b.of[i])
-			b.usages = append(b.usages, b.usage(charges[i].Limit, first, second))
+			b.usages = append(b.usages, b.usage(&charges[i], b.of[i]))
 		}
 	}
 	b.moments = moments{outcome: &b.outcome, first: 1 + 2*len(b.keys)}
@@ -241,8 +251,14 @@ func (b *batch) read(charges []limiter.Charge) error {
 	return nil
 }
 
-func (b *batch) usage(l limiter.Limit, first, second int64) (u algorithm.Usage) {
-	at := b.outcome.at
+// usage returns what the counter of c held before the batch, whose key has that place in it, here from 0.
+func (b *batch) usage(c *limiter.Charge, place int) (u algorithm.Usage) {
+	at, l := b.outcome.at, c.Limit
+	if l.Algorithm == limiter.StrictWindow {
+		u.LoadStrict(&l, at, b.outcome.parts(c, place))
+		return u
+	}
+	first, second := b.outcome.held(place)
 	switch l.Algorithm {
 	case limiter.TokenBucket:
 		u.LoadBucket(&l, at, at, first)

@@ -117,52 +117,111 @@ func TestEveryKeyEnds(t *testing.T) {
 
 func TestMemoryOfAClient(t *testing.T) {
 	t.Parallel()
-	client := connect(t, startRedis(t))
-	store := newStore(t, client, redisstore.Config{Prefix: "rl:", DenyCache: noCache})
-	limit := limiter.PerDay(1000)
-	used := func() int64 {
-		info, err := client.InfoMap(t.Context(), "memory").Result()
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, err := strconv.ParseInt(info["Memory"]["used_memory"], 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
+	for _, tc := range []struct {
+		algorithm limiter.Algorithm
+		key       string
+		each, one int64 // by used_memory, with the server's tables, and by MEMORY USAGE
+	}{
+		// Two keys, one for each window, take 224.
+		{limiter.SlidingWindow, "rl:{192.0.2.7}:scope:w:1d", 136, 112},
+		{limiter.StrictWindow, "rl:{192.0.2.7}:scope:s:1d", 220, 220},
+	} {
+		t.Run(tc.algorithm.String(), func(t *testing.T) {
+			client := connect(t, startRedis(t))
+			store := newStore(t, client, redisstore.Config{Prefix: "rl:", DenyCache: noCache})
+			limit := per(tc.algorithm, 1000, 24*time.Hour)
+			take(t, store, charge("192.0.2.7", limit, 500))
+			before := usedMemory(t, client)
+			const clients = 25_000 // fills the server's tables as far as 100,000 do
+			manyClients(t, store, limit, clients)
+			each := (usedMemory(t, client) - before) / clients
+			one, err := client.MemoryUsage(t.Context(), tc.key).Result()
+			must(t, err)
+			version := serverVersion(t, client)
+			t.Logf("%s: a client takes %d bytes by used_memory, %d by MEMORY USAGE", version, each, one)
+			// The connections' buffers are in the first figure, too. What a key takes besides is a matter of the server:
+			// the figures of the README are those of Redis 7.0.
+			mostEach, mostOne := tc.each, tc.one
+			if !strings.HasPrefix(version, "redis 7.0.") {
+				mostEach, mostOne = mostEach+40, mostOne+32
+			}
+			if each > mostEach || one > mostOne {
+				t.Errorf("%s: a client takes %d and %d bytes, want at most %d and %d", version, each, one, mostEach, mostOne)
+			}
+		})
 	}
-	take(t, store, charge("192.0.2.7", limit, 500))
-	before := used()
-	const clients = 25_000 // fills the server's tables as far as 100,000 do
+}
+
+func usedMemory(t *testing.T, client *redis.Client) int64 {
+	t.Helper()
+	info, err := client.InfoMap(t.Context(), "memory").Result()
+	must(t, err)
+	n, err := strconv.ParseInt(info["Memory"]["used_memory"], 10, 64)
+	must(t, err)
+	return n
+}
+
+// manyClients charges so many clients twice each, and lets the second charge find the first in its place.
+func manyClients(t *testing.T, store limiter.Store, limit limiter.Limit, clients int) {
+	t.Helper()
 	var wg sync.WaitGroup
 	const callers = 8
 	for g := range callers {
 		wg.Go(func() {
 			for i := range clients / callers {
 				n := g*clients/callers + i
-				c := charge(fmt.Sprintf("10.%d.%d.%d", n>>16, n>>8&255, n&255), limit, 500)
-				if _, err := store.Take(t.Context(), []limiter.Charge{c}); err != nil {
-					t.Error(err)
+				for range 2 {
+					c := charge(fmt.Sprintf("10.%d.%d.%d", n>>16, n>>8&255, n&255), limit, 250)
+					if _, err := store.Take(t.Context(), []limiter.Charge{c}); err != nil {
+						t.Error(err)
+					}
 				}
 			}
 		})
 	}
 	wg.Wait()
-	each := (used() - before) / clients
-	one, err := client.MemoryUsage(t.Context(), "rl:{192.0.2.7}:scope:w:1d").Result()
-	if err != nil {
-		t.Fatal(err)
+}
+
+// A decision on a StrictWindow reads its key once, and writes it once or not at all. The first of a part writes it anew.
+func TestCommandsOfAStrictDecision(t *testing.T) {
+	t.Parallel()
+	const window = 300 * 24 * time.Hour
+	client := connect(t, startRedis(t))
+	store := newStore(t, client, redisstore.Config{DenyCache: noCache, Prefix: "p:"})
+	take(t, store, charge("another", per(limiter.StrictWindow, 2, window), 1)) // contact
+	store.Settle()
+	const key = "p:{192.0.2.7}:scope:s:300d"
+	limit := per(limiter.StrictWindow, 2, window)
+	older := func(t *testing.T, parts byte) {
+		t.Helper()
+		value, err := client.Get(t.Context(), key).Bytes()
+		must(t, err)
+		value[6] -= parts // the low byte of the part's number
+		must(t, client.Set(t.Context(), key, value, window).Err())
 	}
-	version := serverVersion(t, client)
-	t.Logf("%s: a client takes %d bytes by used_memory, %d by MEMORY USAGE", version, each, one)
-	// Two keys, one for each window, take 224. The connections' buffers are in the first figure, too. What a key takes
-	// besides is a matter of the server: the figures of the README are those of Redis 7.0.
-	mostEach, mostOne := int64(136), int64(112)
-	if !strings.HasPrefix(version, "redis 7.0.") {
-		mostEach, mostOne = 176, 144
-	}
-	if each > mostEach || one > mostOne {
-		t.Errorf("%s: a client takes %d and %d bytes, want at most %d and %d", version, each, one, mostEach, mostOne)
+	for _, tc := range []struct {
+		name    string
+		older   byte // by how many parts what is stored is made older
+		allowed bool
+		want    map[string]int
+	}{
+		{"first", 0, true, map[string]int{"evalsha": 1, "time": 1, "get": 1, "set": 1}},
+		{"allowed", 0, true, map[string]int{"evalsha": 1, "time": 1, "get": 1, "setrange": 1}},
+		{"refused", 0, false, map[string]int{"evalsha": 1, "time": 1, "get": 1}},
+		{"refused in a later part", 10, false, map[string]int{"evalsha": 1, "time": 1, "get": 1}},
+		{"first of a part", 1, true, map[string]int{"evalsha": 1, "time": 1, "get": 1, "set": 1}},
+	} {
+		if tc.older > 0 {
+			older(t, tc.older)
+		}
+		must(t, client.ConfigResetStat(t.Context()).Err())
+		taken, got := take(t, store, charge("192.0.2.7", limit, 1))
+		if taken != tc.allowed {
+			t.Errorf("%s: taken %t, want %t: %+v", tc.name, taken, tc.allowed, got[0])
+		}
+		if got := commands(t, client); !maps.Equal(got, tc.want) {
+			t.Errorf("%s: commands %v, want %v", tc.name, got, tc.want)
+		}
 	}
 }
 

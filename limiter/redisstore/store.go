@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 
 var _ limiter.Store = (*Store)(nil)
 
-// Store is a [limiter.Store] in Redis. It runs all four algorithms, on the server's clock. It is safe for concurrent
+// Store is a [limiter.Store] in Redis. It runs all five algorithms, on the server's clock. It is safe for concurrent
 // use and has nothing to close; the client stays its maker's.
 type Store struct {
 	prefix  string
@@ -25,14 +24,6 @@ type Store struct {
 	servers *servers
 
 	spentUnderError atomic.Uint64
-}
-
-// Check refuses StrictWindow. It implements [limiter.Checker].
-func (s *Store) Check(l limiter.Limit) error {
-	if l.Algorithm == limiter.StrictWindow {
-		return fmt.Errorf("redisstore: %v: %w", l.Algorithm, limiter.ErrUnsupported)
-	}
-	return nil
 }
 
 // Take implements [limiter.Store]. An error wraps a [storekit.UnavailableError] while the server is known to be down,
@@ -52,11 +43,6 @@ func (s *Store) Take(ctx context.Context, charges []limiter.Charge) (taken bool,
 	}
 	if len(charges) == 0 {
 		return true, nil
-	}
-	for i := range charges {
-		if err := s.Check(charges[i].Limit); err != nil {
-			return false, err
-		}
 	}
 	if algorithm.AsksZero(charges) {
 		return algorithm.TakeZero(charges, func(others []limiter.Charge) (bool, error) { return s.Take(ctx, others) })
