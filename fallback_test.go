@@ -121,6 +121,11 @@ func TestLocalShareTakesACostThatTheWholeLimitHasRoomFor(t *testing.T) {
 			100,
 			200,
 		},
+		"a strict window too": {
+			limiter.Limit{Requests: 100, Window: time.Hour, Algorithm: limiter.StrictWindow},
+			100,
+			200,
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

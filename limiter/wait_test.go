@@ -41,6 +41,8 @@ func TestWait(t *testing.T) {
 			[]time.Duration{0, 0, 334 * time.Millisecond, 333 * time.Millisecond, 333 * time.Millisecond,
 				334 * time.Millisecond},
 		},
+		{limiter.Limit{Requests: 2, Window: time.Second, Algorithm: limiter.StrictWindow},
+			[]time.Duration{0, 0, 1100 * time.Millisecond, 0, 1100 * time.Millisecond}},
 		{limiter.PerSecond(2), []time.Duration{0, 0, 1001 * time.Millisecond, 500 * time.Millisecond}},
 	} {
 		t.Run(tc.limit.String(), func(t *testing.T) {

@@ -28,43 +28,57 @@ func newStore(b *testing.B, maxKeys int) *memstore.Store {
 	return store
 }
 
-// take takes one unit of each key that next returns, b.N times.
-func take(b *testing.B, store limiter.Store, next func() string) {
-	charges := []limiter.Charge{{Scope: "api/ip", Limit: limiter.Per(plenty, workload.Window), Cost: 1}}
+// take takes one unit of each key that next returns, b.N times, and expects what a limit of 1 or of plenty answers.
+func take(b *testing.B, store limiter.Store, l limiter.Limit, next func() string) {
+	charges := []limiter.Charge{{Scope: "api/ip", Limit: l, Cost: 1}}
 	for range b.N {
 		charges[0].Key = next()
-		if taken, err := store.Take(context.Background(), charges); !taken || err != nil {
-			b.Fatalf("Take: got %v, %v, want true", taken, err)
+		if taken, err := store.Take(context.Background(), charges); taken != (l.Requests > 1) || err != nil {
+			b.Fatalf("Take: got %v, %v, want %v", taken, err, l.Requests > 1)
 		}
 	}
 }
 
-// BenchmarkGrowthKeys asks for clients at random who have all been there before.
+// BenchmarkGrowthKeys asks for clients at random who have all been there before, and have units left or none.
 func BenchmarkGrowthKeys(b *testing.B) {
 	for n := 1000; n <= 10_000_000; n *= 10 {
 		keys := sync.OnceValue(func() []string { return workload.Addresses(n) })
-		filled := sync.OnceValues(func() (*memstore.Store, float64) {
-			keys := keys()
-			before := inUse()
-			store := newStore(b, 2*n)
-			charges := []limiter.Charge{{Scope: "api/ip", Limit: limiter.Per(plenty, workload.Window), Cost: 1}}
-			for _, charges[0].Key = range keys {
-				if taken, err := store.Take(context.Background(), charges); !taken || err != nil {
-					b.Fatalf("Take: got %v, %v, want true", taken, err)
+		for _, answer := range []string{"allowed", "refused"} {
+			for _, who := range []struct {
+				name      string
+				algorithm limiter.Algorithm
+			}{{"httplimit", limiter.SlidingWindow}, {"httplimit-strict", limiter.StrictWindow}} {
+				l := limiter.Limit{Requests: plenty, Window: workload.Window, Algorithm: who.algorithm}
+				if answer == "refused" {
+					l.Requests = 1
 				}
+				filled := sync.OnceValues(func() (*memstore.Store, float64) { return fill(b, l, keys()) })
+				b.Run(fmt.Sprintf("keys=%d/answer=%s/limiter=%s", n, answer, who.name), func(b *testing.B) {
+					keys := keys()
+					store, heap := filled()
+					random := rand.New(rand.NewPCG(1, 2))
+					b.ReportAllocs()
+					b.ResetTimer()
+					take(b, store, l, func() string { return keys[random.IntN(n)] })
+					b.ReportMetric(heap, "heap-B/key")
+				})
 			}
-			return store, float64(inUse()-before) / float64(n)
-		})
-		b.Run(fmt.Sprintf("keys=%d/limiter=httplimit", n), func(b *testing.B) {
-			keys := keys()
-			store, heap := filled()
-			random := rand.New(rand.NewPCG(1, 2))
-			b.ReportAllocs()
-			b.ResetTimer()
-			take(b, store, func() string { return keys[random.IntN(n)] })
-			b.ReportMetric(heap, "heap-B/key")
-		})
+		}
 	}
+}
+
+// fill returns a store in which each of the keys has taken one unit, and how much of the heap it takes for each.
+func fill(b *testing.B, l limiter.Limit, keys []string) (store *memstore.Store, heap float64) {
+	b.Helper()
+	before := inUse()
+	store = newStore(b, 2*len(keys))
+	charges := []limiter.Charge{{Scope: "api/ip", Limit: l, Cost: 1}}
+	for _, charges[0].Key = range keys {
+		if taken, err := store.Take(context.Background(), charges); !taken || err != nil {
+			b.Fatalf("Take: got %v, %v, want true", taken, err)
+		}
+	}
+	return store, float64(inUse()-before) / float64(len(keys))
 }
 
 func inUse() int64 {

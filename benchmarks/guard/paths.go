@@ -15,6 +15,8 @@ func hotPaths() []path {
 	paths := []path{
 		{"memory: Take, allowed", 0, takeOne(plenty)},
 		{"memory: Take, refused", 0, takeOne(1)},
+		{"memory: Take of a StrictWindow, allowed", 0, takeStrict(plenty)},
+		{"memory: Take of a StrictWindow, refused", 0, takeStrict(1)},
 		{"memory: Take of three charges", 0, takeThree},
 		{"memory: Take, new key", 0, takeNew},
 		{"memory: Limiter.Allow", 0, allow},

@@ -14,15 +14,22 @@ import (
 )
 
 // takeOne is a decision on a client that has been decided on before.
-func takeOne(limit int64) func() (operation, error) {
+func takeOne(limit int64) func() (operation, error) { return takeAgain(charge("ip", limit)) }
+
+func takeStrict(limit int64) func() (operation, error) {
+	c := charge("ip", limit)
+	c.Limit.Algorithm = limiter.StrictWindow
+	return takeAgain(c)
+}
+
+func takeAgain(c limiter.Charge) func() (operation, error) {
 	return func() (operation, error) {
 		store, err := memstore.New(memstore.Config{})
 		if err != nil {
 			return nil, err
 		}
-		op := taking(store, limit > 1, charge("ip", limit))
-		_, err = store.Take(context.Background(), []limiter.Charge{charge("ip", limit)})
-		return op, err
+		_, err = store.Take(context.Background(), []limiter.Charge{c})
+		return taking(store, c.Limit.Requests > 1, c), err
 	}
 }
 

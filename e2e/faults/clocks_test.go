@@ -49,7 +49,7 @@ func admitted(t *testing.T, m *httplimit.Middleware, n int) int {
 func TestRedisClockSteps(t *testing.T) {
 	const requests = 10
 	for _, algorithm := range []limiter.Algorithm{limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow,
-		limiter.TokenBucket} {
+		limiter.TokenBucket, limiter.StrictWindow} {
 		t.Run(algorithm.String(), func(t *testing.T) {
 			server := miniredis.RunT(t)
 			server.ClockTTL(true)

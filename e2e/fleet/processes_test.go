@@ -35,7 +35,7 @@ const (
 // crossed again and again.
 func counters() (all []limiter.Charge) {
 	for _, algorithm := range []limiter.Algorithm{
-		limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow, limiter.TokenBucket,
+		limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow, limiter.TokenBucket, limiter.StrictWindow,
 	} {
 		for _, key := range []string{"a", "b", "c"} {
 			limit := limiter.Limit{Requests: quotaEach, Window: still, Algorithm: algorithm}

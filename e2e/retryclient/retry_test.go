@@ -26,6 +26,8 @@ func TestRetryAfterIsLongEnough(t *testing.T) {
 		"SlidingLog":  protection(t, limiter.Limit{Requests: requests, Window: window, Algorithm: limiter.SlidingLog}),
 		"FixedWindow": protection(t, limiter.Limit{Requests: requests, Window: window, Algorithm: limiter.FixedWindow}),
 		"TokenBucket": protection(t, limiter.Limit{Requests: requests, Window: window, Algorithm: limiter.TokenBucket}),
+		"StrictWindow": protection(t,
+			limiter.Limit{Requests: requests, Window: window, Algorithm: limiter.StrictWindow}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
