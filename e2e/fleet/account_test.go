@@ -19,7 +19,7 @@ const (
 
 	rules = "~" + prefix + "* " + commands
 	// commands are those that scripts call and those that call scripts; the others are what kinds of clients also need.
-	commands = "+eval +evalsha +time +get +mget +set +incrby +del +pttl +pexpire " +
+	commands = "+eval +evalsha +time +get +mget +set +setrange +incrby +del +pttl +pexpire " +
 		"+rpush +lrange +lindex +llen +lset +ltrim"
 	clusterCommands = "+cluster|slots +cluster|shards +command +asking"
 	ringCommands    = "+ping"
