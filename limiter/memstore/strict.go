@@ -1,9 +1,11 @@
 package memstore
 
 import (
+	"time"
+
 	"github.com/httplimit/httplimit/limiter"
 	"github.com/httplimit/httplimit/limiter/algorithm"
-	"github.com/httplimit/httplimit/limiter/internal/window"
+	"github.com/httplimit/httplimit/limiter/internal/arith"
 )
 
 // strictSlot is the slot of a StrictWindow. Its words hold the units of all parts and those of the newest one, which is
@@ -31,39 +33,69 @@ func (s strictSlot) set(p *algorithm.Parts, total int64, class uint8) {
 	}
 }
 
-// newest returns how many parts before its own number the newest part lies that holds units.
-func (s strictSlot) newest() (ago int64) {
-	if _, newest, _ := unpackCounts(s.words[1]); newest > 0 {
-		return 0
+// count returns the units of the part that was so many before the newest one.
+func (s strictSlot) count(ago int64) int64 {
+	if ago == 0 {
+		_, newest, _ := unpackCounts(s.words[1])
+		return newest
 	}
-	var p algorithm.Parts
-	s.load(&p)
-	for p.Counts[ago] == 0 {
+	return int64(uint32(s.tail[(ago-1)/2] >> (32 * (uint64(ago) % 2))))
+}
+
+// newest returns how many parts before the newest one the newest part lies that holds units. One does.
+func (s strictSlot) newest() (ago int64) {
+	for s.count(ago) == 0 {
 		ago++
 	}
 	return ago
 }
 
-// takeStrict is [shard.takeFast] for the counter of a StrictWindow in slot number n that was charged in this part before.
-func (sh *shard) takeStrict(n int, number, now int64, c *limiter.Charge) (taken bool) {
+// oldest returns how many parts before the newest one, and at most last, the part lies with which so many units have
+// left.
+func (s strictSlot) oldest(last, units int64) (ago int64) {
+	for ago = last; ago > 0; ago-- {
+		if units -= s.count(ago); units <= 0 {
+			break
+		}
+	}
+	return ago
+}
+
+// takeStrict is [shard.takeFast] for the counter of a StrictWindow in slot number n. It leaves a charge undecided that is
+// the first to fit in its part.
+func (sh *shard) takeStrict(n int, number, now int64, c *limiter.Charge) (taken, decided bool) {
 	slot := strictSlot{sh.slot(n), sh.tail(n)}
+	passed := number - sh.numberOf(slot.words[0], now)
+	last := sh.table.partsBefore - passed // the oldest part that still counts
+	if last < 0 {
+		return false, false
+	}
 	total, newest, _ := unpackCounts(slot.words[1])
+	for ago := last + 1; ago <= sh.table.partsBefore; ago++ {
+		total -= slot.count(ago)
+	}
 	remaining := c.Limit.Requests - total
-	s := window.Strict{
-		Counts: &sh.parts.Counts, Number: number, Length: sh.table.unit, Before: sh.table.partsBefore, Now: now,
+	fits := c.Cost <= remaining
+	if fits && passed > 0 {
+		return false, false
 	}
-	c.At, c.Current, c.Previous, c.Cached = now, total, 0, false
-	if c.Allowed = c.Cost <= remaining; c.Allowed {
-		c.Remaining, c.RetryAfter, c.ResetAfter = remaining-c.Cost, 0, s.FullResetAfter()
+	leaves := func(ago int64) time.Duration { return arith.Millis((number+last-ago+1)*sh.table.unit - now) }
+	c.At, c.Current, c.Previous, c.Cached, c.Allowed = now, total, 0, false, fits
+	switch {
+	case fits:
+		c.Remaining, c.RetryAfter, c.ResetAfter = remaining-c.Cost, 0, leaves(0)
 		slot.words[1] = packCounts(total+c.Cost, newest+c.Cost, usageClass(c, c.Limit.Requests))
-		return true
+		return true, true
+	case newest == total: // the tail need not be read, which is in other memory
+		c.RetryAfter, c.ResetAfter = leaves(0), leaves(0)
+	default:
+		c.RetryAfter, c.ResetAfter = leaves(slot.oldest(last, c.Cost-remaining)), leaves(slot.newest())
 	}
-	slot.load(sh.parts)
-	c.Remaining, c.RetryAfter, c.ResetAfter = max(0, remaining), limiter.Never, s.ResetAfter()
-	if c.Cost <= c.Limit.Requests {
-		c.RetryAfter = s.RetryAfter(c.Cost - remaining)
+	if c.Cost > c.Limit.Requests {
+		c.RetryAfter = limiter.Never
 	}
-	return false
+	c.Remaining = max(0, remaining)
+	return false, true
 }
 
 // overflowParts fills in p with what a sketch has counted in the window of that number and in the one before it: the

@@ -44,11 +44,14 @@ func (s *Store) takeOne(c *limiter.Charge) (taken bool, err error) {
 func (sh *shard) take(hash uint64, now int64, c *limiter.Charge) (taken bool) {
 	n, found := sh.lookUp(hash, now)
 	if found && c.Mode == limiter.Enforce && c.Cost > 0 && sh.table.tagged {
-		if words, number := sh.slot(n), sh.numberAt(now); uint8(words[0]) == uint8(number) {
-			if sh.table.windowed {
-				return sh.takeFast(words, number, now, c)
+		words, number := sh.slot(n), sh.numberAt(now)
+		if sh.table.windowed && uint8(words[0]) == uint8(number) {
+			return sh.takeFast(words, number, now, c)
+		}
+		if !sh.table.windowed {
+			if taken, decided := sh.takeStrict(n, number, now, c); decided {
+				return taken
 			}
-			return sh.takeStrict(n, number, now, c)
 		}
 	}
 	var u algorithm.Usage // loaded in place: copied, it costs a sixth of the decision
