@@ -16,7 +16,7 @@ import (
 // More parts cost memory and give back more of what the rounding takes: a client that always asks is admitted the limit
 // once in (m+1) x P, which is StrictParts/(StrictParts+1) of the limit where the parts need no rounding. Ten is
 // the largest number for which counts of any size need only one form in every store: 11 counts and their sum, of 30
-// bits each, are 7 words in memory, 92 bytes a client with the empty slots of its hash table, and 54 bytes in Redis, 198
+// bits each, are 7 words in memory, 92 bytes a client with the empty slots of its hash table, and 55 bytes in Redis, 196
 // with the key. A form for small counts beside one for large ones would have made room for 16 parts, 94 % instead of 91 %
 // of the limit, and each store would do everything in two ways. Ten also divides what people write: a second, a
 // minute, an hour, a day and their multiples, so that their parts are round.
