@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/memstore"
 )
 
 const plenty = 1_000_000_000
@@ -161,4 +162,41 @@ func BenchmarkBatch(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkStrictWindow compares StrictWindow with SlidingWindow: what fits, and refusals of clients whose units came at
+// once, or in all parts of the window.
+func BenchmarkStrictWindow(b *testing.B) {
+	const window, requests = 1000 * time.Hour, 10
+	for _, n := range []int{1, 100_000} {
+		keys := addresses(n)
+		for _, answer := range []string{"allowed", "refused", "refused-spread"} {
+			for _, algorithm := range []limiter.Algorithm{limiter.SlidingWindow, limiter.StrictWindow} {
+				b.Run(fmt.Sprintf("keys=%d/answer=%s/algorithm=%v", n, answer, algorithm), func(b *testing.B) {
+					store := newStore(b, 2*n)
+					advance := memstore.StopClock(store)
+					c := [1]limiter.Charge{{Scope: "api/perip", Cost: 1}}
+					c[0].Limit = limiter.Limit{Requests: requests, Window: window, Algorithm: algorithm}
+					advance(window - time.Duration(spend(b, store, "", c[0].Limit, 0).At%window.Milliseconds())*time.Millisecond)
+					for range requests {
+						for _, c[0].Key = range keys {
+							take(b, store, true, &c)
+						}
+						if answer == "refused-spread" {
+							advance(window / (requests + 1))
+						}
+					}
+					if answer == "allowed" {
+						c[0].Limit.Requests = plenty
+					}
+					b.ReportAllocs()
+					b.ResetTimer()
+					for i := range b.N {
+						c[0].Key = keys[i%n]
+						take(b, store, answer == "allowed", &c)
+					}
+				})
+			}
+		}
+	}
 }

@@ -36,7 +36,7 @@ func take(tb testing.TB, store limiter.Store, want bool, c *[1]limiter.Charge) {
 }
 
 // spend takes cost units of key and returns the charge as decided.
-func spend(t *testing.T, store limiter.Store, key string, l limiter.Limit, cost int64) limiter.Charge {
+func spend(t testing.TB, store limiter.Store, key string, l limiter.Limit, cost int64) limiter.Charge {
 	t.Helper()
 	c := one(key, l, cost)
 	if _, err := store.Take(context.Background(), c[:]); err != nil {
