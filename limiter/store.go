@@ -33,8 +33,7 @@ type Decision struct {
 
 // State is what a decision was made from: the counter as it stood before the charge. To refund a charge, pass it to
 // Take again with a negative Cost and the State that Take has filled in. The refund goes to the window that was
-// charged,
-// for a StrictWindow to the part of it.
+// charged, of a StrictWindow to the part of it.
 type State struct {
 	// At is the moment of the decision on the store's clock, in Unix milliseconds.
 	At int64

@@ -5,7 +5,6 @@ import (
 
 	"github.com/httplimit/httplimit/limiter"
 	"github.com/httplimit/httplimit/limiter/internal/arith"
-	"github.com/httplimit/httplimit/limiter/internal/window"
 )
 
 // StrictParts is into how many parts a StrictWindow cuts its window W. A part is P = W/StrictParts long, rounded up to
@@ -13,13 +12,13 @@ import (
 // taken, and a decision adds the present part and the m = W/P, rounded up, before it, all of them in full. They begin at
 // least W before the decision, so no stretch of one window ever holds more than the limit.
 //
-// More parts cost memory and give back more of what the rounding takes: a client that always asks is admitted the limit
-// once in (m+1) x P, which is StrictParts/(StrictParts+1) of the limit where the parts need no rounding. Ten is
-// the largest number for which counts of any size need only one form in every store: 11 counts and their sum, of 30
-// bits each, are 7 words in memory, 92 bytes a client with the empty slots of its hash table, and 55 bytes in Redis, 196
-// with the key. A form for small counts beside one for large ones would have made room for 16 parts, 94 % instead of 91 %
-// of the limit, and each store would do everything in two ways. Ten also divides what people write: a second, a
-// minute, an hour, a day and their multiples, so that their parts are round.
+// A client that always asks is admitted the limit once in (m+1) x P: 10/11 of it in each window where P needs no
+// rounding. With more parts it would be more. Ten is the largest number with which counts of any size have one form of
+// fixed size in every store: 11 counts and their sum, of 30 bits each, are 7 words in memory, 92 bytes a client with the
+// empty slots of the hash table (8 parts: 6 words and 79 bytes, 12 parts: 8 words and 105), and 55 bytes in Redis, 196
+// with the key. A second form for small counts would make room for 16 parts, 94 % of the limit instead of 91 %, and have
+// each store do everything in two ways. And ten divides what people write, seconds, minutes, hours and days, so that
+// their parts are round.
 const StrictParts = arith.StrictParts
 
 // PartsOf returns how long a part of a StrictWindow is, in milliseconds, and how many parts are counted before the
@@ -67,25 +66,34 @@ func (p *Parts) advance(number int64, before int) {
 	p.Number = number
 }
 
-// strict returns the parts in the form in which their waits are calculated.
-func (u *Usage) strict(l *limiter.Limit) window.Strict {
-	length, before := PartsOf(l.Window)
-	return window.Strict{Counts: &u.Parts.Counts, Number: u.Number, Length: length, Before: before, Now: u.At}
-}
-
 // strictRetryAfter returns when so many of the oldest parts have left that a cost fits, which is at most the limit.
 func (u *Usage) strictRetryAfter(l *limiter.Limit, cost int64) time.Duration {
-	s := u.strict(l)
-	return s.RetryAfter(u.Current + cost - l.Requests)
+	lacking, ago := u.Current+cost-l.Requests, StrictParts
+	for ; ago > 0; ago-- {
+		if lacking -= u.Parts.Counts[ago]; lacking <= 0 {
+			break
+		}
+	}
+	return u.partLeaves(l, ago)
 }
 
 // strictResetAfter returns when the newest part with units in it has left, after extra units in the present one.
 func (u *Usage) strictResetAfter(l *limiter.Limit, extra int64) time.Duration {
-	s := u.strict(l)
 	if extra > 0 {
-		return s.FullResetAfter()
+		return u.partLeaves(l, 0)
 	}
-	return s.ResetAfter()
+	for ago, n := range u.Parts.Counts {
+		if n > 0 {
+			return u.partLeaves(l, ago)
+		}
+	}
+	return 0
+}
+
+// partLeaves returns the time until the part that is so many before the present one no longer counts.
+func (u *Usage) partLeaves(l *limiter.Limit, ago int) time.Duration {
+	length, before := PartsOf(l.Window)
+	return arith.Millis((u.Number-int64(ago)+before+1)*length - u.At)
 }
 
 // refundParts takes n units off: of a charge that was taken at that moment from its part, and without a moment (0) from
