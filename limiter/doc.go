@@ -20,6 +20,7 @@
 //   - counter: what is kept for one (Scope, Key, Algorithm, Window).
 //   - window: the stretch of time for which a limit holds. Windows are aligned to the Unix epoch.
 //   - boundary: the moment at which one window ends and the next begins.
+//   - part: a tenth of a window of a [StrictWindow], in which it counts.
 //   - flight: one call to a server that answers several callers at once.
 //
 // # Time

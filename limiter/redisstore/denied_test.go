@@ -2,7 +2,9 @@ package redisstore_test
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -118,10 +120,17 @@ func TestDeniedWhileTheClockIsBack(t *testing.T) {
 				{limiter.SlidingLog, func(key string) error { // all of the future
 					return client.RPush(t.Context(), key, later(10*window), 3).Err()
 				}},
+				{limiter.StrictWindow, func(key string) error { // a mark, the part's number, all units, those of the part
+					part := make([]byte, 8)
+					binary.BigEndian.PutUint64(part, uint64(later(10*window)/(window/10).Milliseconds()))
+					value := slices.Concat([]byte{1}, part[2:], []byte{0, 0, 0, 3, 0, 0, 0, 3}, make([]byte, 40))
+					return client.Set(t.Context(), key, value, 12*window).Err()
+				}},
 			} {
 				limit := per(tc.algorithm, 3, window)
 				letter := map[limiter.Algorithm]string{
 					limiter.SlidingWindow: "w", limiter.FixedWindow: "f", limiter.TokenBucket: "b", limiter.SlidingLog: "l",
+					limiter.StrictWindow: "s",
 				}
 				must(t, tc.store("rl:{key}:scope:"+letter[tc.algorithm]+":1m"))
 				setting(t, client, state.setting, state.on)
