@@ -96,20 +96,8 @@ func left(t *testing.T, m *httplimit.Middleware) int64 {
 
 var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") })
 
-// recovering answers 500 after a panic, as chi's Recoverer does, and prints nothing.
-func recovering(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() {
-			if recover() != nil {
-				w.WriteHeader(http.StatusInternalServerError)
-			}
-		}()
-		next.ServeHTTP(w, r)
-	})
-}
-
-// TestRecover: a panic of the handler is status 500 in both orders; one of a rule's function only recover outside turns
-// into an answer.
+// TestRecover: a panic of the handler is status 500 in both orders, or what was sent before; one of a rule's function
+// only recover outside turns into an answer.
 func TestRecover(t *testing.T) {
 	forOrders(t, func(t *testing.T, inside bool, around func(layer, layer, http.Handler) http.Handler) {
 		rule := perDay(100)
@@ -121,7 +109,10 @@ func TestRecover(t *testing.T) {
 			return true
 		}
 		m := newLimiter(t, rule)
-		url := serve(t, around(m.Handler, recovering, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		url := serve(t, around(m.Handler, middleware.Recoverer, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/sent" {
+				w.WriteHeader(http.StatusForbidden)
+			}
 			panic("in a handler")
 		})))
 		if answer, _ := get(t, url); answer.StatusCode != 500 || answer.Header.Get("RateLimit") == "" {
@@ -130,6 +121,12 @@ func TestRecover(t *testing.T) {
 		}
 		if got := left(t, m); got != 99 {
 			t.Errorf("left after one panic: %d, want 99: it counts as 500", got)
+		}
+		if answer, _ := get(t, url+"/sent"); answer.StatusCode != http.StatusForbidden {
+			t.Errorf("a handler panicked after it had sent 403: got %d, want 403", answer.StatusCode)
+		}
+		if got := left(t, m); got != 99 {
+			t.Errorf("left after a panic that follows 403: %d, want 99 as before: it is settled as 403", got)
 		}
 		if answer, err := get(t, url+"/rule"); (answer.StatusCode == 500) != inside {
 			t.Errorf("a rule's function panicked: got %d %s, want 500 only with recover outside", answer.StatusCode, err)
@@ -149,9 +146,10 @@ func TestLogging(t *testing.T) {
 			})
 		}
 		url := serve(t, around(newLimiter(t, perDay(1)).Handler, logging, hello))
-		get(t, url)
-		if answer, _ := get(t, url); answer.StatusCode != http.StatusTooManyRequests {
-			t.Fatalf("got %s, want 429", answer.Status)
+		for _, status := range []int{http.StatusOK, http.StatusTooManyRequests} {
+			if answer, _ := get(t, url); answer.StatusCode != status || answer.Header.Get("RateLimit") == "" {
+				t.Fatalf("got %s and RateLimit %q, want %d with the field", answer.Status, answer.Header.Get("RateLimit"), status)
+			}
 		}
 		want := []int{200}
 		if inside {
@@ -342,37 +340,6 @@ func unzip(t *testing.T, body string) string {
 	return string(text)
 }
 
-// TestTimeoutHandler: its own 503 has the fields, and counts as 503, only where the limiter stands outside.
-func TestTimeoutHandler(t *testing.T) {
-	timeout := func(next http.Handler) http.Handler {
-		return http.TimeoutHandler(next, 100*time.Millisecond, "too late")
-	}
-	forOrders(t, func(t *testing.T, inside bool, around func(layer, layer, http.Handler) http.Handler) {
-		settled := make(chan int, 1)
-		rule := perDay(100)
-		rule.CountStatus = func(status int) bool { settled <- status; return true }
-		slow := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			<-r.Context().Done()
-			w.WriteHeader(http.StatusTeapot)
-		})
-		url := serve(t, around(newLimiter(t, rule).Handler, timeout, slow))
-		answer, body := get(t, url)
-		if answer.StatusCode != 503 || body != "too late" {
-			t.Errorf("got %d %q, want the 503 of the TimeoutHandler", answer.StatusCode, body)
-		}
-		if got := answer.Header.Get("RateLimit") == ""; got != inside {
-			t.Errorf("RateLimit is %q, want it with the limiter outside only", answer.Header.Get("RateLimit"))
-		}
-		want := 503
-		if inside {
-			want = http.StatusTeapot // which nobody has seen
-		}
-		if got := <-settled; got != want {
-			t.Errorf("CountStatus was asked about %d, want %d", got, want)
-		}
-	})
-}
-
 // TestBodyLimits: a KeyFunc that reads the body is held to the limit of a layer outside only.
 func TestBodyLimits(t *testing.T) {
 	limit := func(next http.Handler) http.Handler { return http.MaxBytesHandler(next, 10) }
@@ -422,4 +389,41 @@ func TestRealIP(t *testing.T) {
 			t.Errorf("two invented addresses, one client: got %v, want %v", got, want)
 		}
 	})
+}
+
+// TestRouter: outside of a mux, requests that no route matches count too, and RouteOf is the key by route; inside it is
+// Route, and such requests never get to the limiter.
+func TestRouter(t *testing.T) {
+	for name, tt := range map[string]struct {
+		key  func(*http.ServeMux) httplimit.Key
+		want []int
+	}{
+		"limiter outside": {httplimit.RouteOf, []int{200, 200, 429, 404, 429}},
+		"limiter inside":  {func(*http.ServeMux) httplimit.Key { return httplimit.Route() }, []int{200, 200, 429, 404, 404}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mux := http.NewServeMux()
+			rule := perDay(1)
+			rule.Key = httplimit.Compose(httplimit.ClientIP(), tt.key(mux))
+			m := newLimiter(t, rule)
+			h := http.Handler(mux)
+			route := hello.ServeHTTP
+			if name == "limiter outside" {
+				h = m.Handler(mux)
+			} else {
+				route = m.Handler(hello).ServeHTTP
+			}
+			mux.HandleFunc("/a/{id}", route)
+			mux.HandleFunc("/b/{id}", route)
+			url := serve(t, h)
+			var got []int
+			for _, path := range []string{"/a/1", "/b/1", "/a/2", "/none", "/none/either"} {
+				answer, _ := get(t, url+path)
+				got = append(got, answer.StatusCode)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("/a/1, /b/1, /a/2 and two paths without a route: got %v, want %v", got, tt.want)
+			}
+		})
+	}
 }
