@@ -21,16 +21,19 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-type layer func(http.Handler) http.Handler
+type (
+	layer func(http.Handler) http.Handler
+	order func(limit, other layer, h http.Handler) http.Handler
+)
 
 // orders are the two ways to put a layer and the limiter around a handler.
-var orders = map[string]func(limit, other layer, h http.Handler) http.Handler{
+var orders = map[string]order{
 	"limiter outside": func(limit, other layer, h http.Handler) http.Handler { return limit(other(h)) },
 	"limiter inside":  func(limit, other layer, h http.Handler) http.Handler { return other(limit(h)) },
 }
 
 // forOrders runs a test for both orders.
-func forOrders(t *testing.T, test func(t *testing.T, inside bool, around func(layer, layer, http.Handler) http.Handler)) {
+func forOrders(t *testing.T, test func(t *testing.T, inside bool, around order)) {
 	for name, around := range orders {
 		t.Run(name, func(t *testing.T) { test(t, name == "limiter inside", around) })
 	}
@@ -99,7 +102,7 @@ var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.W
 // TestRecover: a panic of the handler is status 500 in both orders, or what was sent before; one of a rule's function
 // only recover outside turns into an answer.
 func TestRecover(t *testing.T) {
-	forOrders(t, func(t *testing.T, inside bool, around func(layer, layer, http.Handler) http.Handler) {
+	forOrders(t, func(t *testing.T, inside bool, around order) {
 		rule := perDay(100)
 		rule.CountStatus = func(status int) bool { return status == http.StatusInternalServerError }
 		rule.When = func(r *http.Request) bool {
@@ -109,12 +112,13 @@ func TestRecover(t *testing.T) {
 			return true
 		}
 		m := newLimiter(t, rule)
-		url := serve(t, around(m.Handler, middleware.Recoverer, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		panicking := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/sent" {
 				w.WriteHeader(http.StatusForbidden)
 			}
 			panic("in a handler")
-		})))
+		})
+		url := serve(t, around(m.Handler, middleware.Recoverer, panicking))
 		if answer, _ := get(t, url); answer.StatusCode != 500 || answer.Header.Get("RateLimit") == "" {
 			t.Errorf("a handler panicked: got %d and RateLimit %q, want 500 with the field",
 				answer.StatusCode, answer.Header.Get("RateLimit"))
@@ -136,7 +140,7 @@ func TestRecover(t *testing.T) {
 
 // TestLogging: refusals are in the log of a layer outside only.
 func TestLogging(t *testing.T) {
-	forOrders(t, func(t *testing.T, inside bool, around func(layer, layer, http.Handler) http.Handler) {
+	forOrders(t, func(t *testing.T, inside bool, around order) {
 		lines := make(chan int, 2)
 		logging := func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -173,7 +177,7 @@ func TestCORS(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 	}
-	forOrders(t, func(t *testing.T, inside bool, around func(layer, layer, http.Handler) http.Handler) {
+	forOrders(t, func(t *testing.T, inside bool, around order) {
 		url := serve(t, around(newLimiter(t, perDay(1)).Handler, cors, hello))
 		for _, want := range []struct {
 			status   int
@@ -201,7 +205,7 @@ func TestPreflights(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 	}
-	forOrders(t, func(t *testing.T, inside bool, around func(layer, layer, http.Handler) http.Handler) {
+	forOrders(t, func(t *testing.T, inside bool, around order) {
 		m := newLimiter(t, perDay(2))
 		url := serve(t, around(m.Handler, cors, hello))
 		var got []int
@@ -254,7 +258,7 @@ func authenticate(next http.Handler) http.Handler {
 // knows the address only.
 func TestAuthentication(t *testing.T) {
 	requests := []string{"Bearer a", "Bearer guess", "Bearer b", "Bearer a", "Bearer other"}
-	forOrders(t, func(t *testing.T, inside bool, around func(layer, layer, http.Handler) http.Handler) {
+	forOrders(t, func(t *testing.T, inside bool, around order) {
 		rule := perDay(1)
 		rule.Key = httplimit.ContextValue(userKey{})
 		url := serve(t, around(newLimiter(t, rule).Handler, authenticate, hello))
@@ -291,7 +295,7 @@ func TestCountStatusOutsideOfAuthentication(t *testing.T) {
 // TestCompression: both orders work; the limiter inside has its refusals compressed too, and counts by status.
 func TestCompression(t *testing.T) {
 	compress := layer(middleware.Compress(5, "text/plain", "application/problem+json"))
-	forOrders(t, func(t *testing.T, inside bool, around func(layer, layer, http.Handler) http.Handler) {
+	forOrders(t, func(t *testing.T, inside bool, around order) {
 		rule := perDay(1)
 		rule.CountStatus = func(status int) bool { return status == http.StatusOK }
 		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -343,7 +347,7 @@ func unzip(t *testing.T, body string) string {
 // TestBodyLimits: a KeyFunc that reads the body is held to the limit of a layer outside only.
 func TestBodyLimits(t *testing.T) {
 	limit := func(next http.Handler) http.Handler { return http.MaxBytesHandler(next, 10) }
-	forOrders(t, func(t *testing.T, inside bool, around func(layer, layer, http.Handler) http.Handler) {
+	forOrders(t, func(t *testing.T, inside bool, around order) {
 		read := make(chan int, 1)
 		var tooLarge bool
 		rule := perDay(100)
@@ -374,7 +378,7 @@ func TestBodyLimits(t *testing.T) {
 func TestRealIP(t *testing.T) {
 	//lint:ignore SA1019 the layer that the documentation warns of
 	realIP := layer(middleware.RealIP)
-	forOrders(t, func(t *testing.T, inside bool, around func(layer, layer, http.Handler) http.Handler) {
+	forOrders(t, func(t *testing.T, inside bool, around order) {
 		url := serve(t, around(newLimiter(t, perDay(1)).Handler, realIP, hello))
 		want := []int{200, 429}
 		if inside {

@@ -56,7 +56,7 @@ func TestTimeouts(t *testing.T) {
 		},
 	} {
 		t.Run(tt.layer+", and a handler that "+tt.handler, func(t *testing.T) {
-			forOrders(t, func(t *testing.T, inside bool, around func(layer, layer, http.Handler) http.Handler) {
+			forOrders(t, func(t *testing.T, inside bool, around order) {
 				var got timedOut
 				rule := perDay(100)
 				rule.CountStatus = func(status int) bool { got.asked = append(got.asked, status); return false }
