@@ -120,6 +120,7 @@ type settings struct {
 	onDeny    func(http.ResponseWriter, *http.Request, Denial)
 	expose    bool
 	observer  Observer
+	bans      bool // a rule has a Ban
 	logger    *logger
 	windows   windowSet
 }

@@ -37,6 +37,7 @@ type appliedRule struct {
 	spent     bool          // the charge took units that can be refunded
 	violated  bool          // the rule refused the request
 	unjudged  bool          // the request was refused from memory before this rule was asked
+	banned    bool          // because the client is banned; it means nothing of a rule without a Ban
 }
 
 // Decisions are reused with what an earlier request left in them, and pointers are written only where they change: else
@@ -81,14 +82,23 @@ func (d *decision) take(ctx context.Context) {
 	if d.s.observer != nil {
 		began = time.Since(d.m.made) // half the price of time.Now
 	}
+	if d.s.bans {
+		d.addBans()
+	}
 	taken, err := d.m.askStore(ctx, d.s.store, d.charges)
 	if fromMemory := err == nil && !taken && d.charges[0].Cached; d.s.observer != nil && !fromMemory {
 		d.asked = max(1, time.Since(d.m.made)-began)
+	}
+	if d.s.bans {
+		d.takeBans(err == nil)
 	}
 	if err == nil {
 		d.accept(taken)
 	} else {
 		d.fallBack(ctx, err)
+	}
+	if d.s.bans && err == nil && !taken {
+		d.strike(ctx)
 	}
 }
 

@@ -32,7 +32,8 @@ func (m *Middleware) Allow(ctx context.Context, rule string, parts ...string) (V
 	return m.ask(ctx, s, r, c, limiter.Enforce)
 }
 
-// Peek returns what [Middleware.Allow] would answer and spends nothing. Verdict.Source says who answered: while the
+// Peek returns what [Middleware.Allow] would answer and spends nothing. RetryAfter of a client that is banned tells the
+// end of the ban. Verdict.Source says who answered: while the
 // store is away it is [SourceLocal], this process's share, or for a rule with FailOpen [SourceNone]: then nothing is
 // known but that it is Allowed.
 //
@@ -137,7 +138,7 @@ func (d *decision) collectPeeks(r Request) {
 }
 
 // Reset forgets what a client has spent of a rule, whatever its plan, also by preflights, in the store and in this
-// process: for operators who unblock somebody. It deletes the counters of each Algorithm and Window that the rule has:
+// process, and lifts a ban: for operators who unblock somebody. It deletes the counters of each Algorithm and Window that the rule has:
 // those of Limit and of Plans, and those that LimitFunc has returned in this process, whatever the configuration was
 // then. A plan that is in neither Limit nor Plans and that only other processes have seen is not known here: declare
 // it. Other processes may refuse the client for up to a second more. parts are those of [Middleware.Allow]. After an
@@ -158,6 +159,12 @@ func (m *Middleware) Reset(ctx context.Context, rule string, parts ...string) er
 				return fmt.Errorf("httplimit: rule %q: %w", rule, err)
 			}
 		}
+	}
+	if r.ban == nil {
+		return nil
+	}
+	if err := m.resetStore(ctx, s.store, r.ban.counters(c.Key)); err != nil {
+		return fmt.Errorf("httplimit: rule %q: %w", rule, err)
 	}
 	return nil
 }

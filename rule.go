@@ -72,6 +72,10 @@ type Rule struct {
 	// an [Everyone], all requests without an identity that NoKey does not tell apart. It is a means of putting a rule in
 	// force, not of control: without Config.KeySecret clients can find out whether they are in. A fault with Shadow.
 	Percent int
+	// Ban shuts out clients that go on although the rule refuses them; the zero Ban is none. It says which clients: read
+	// there what may be banned, before you set it on a rule whose key is an identity that the client has not proved, such
+	// as the name in a login attempt. With it, anybody can have the owner of that name locked out.
+	Ban Ban
 	// Private rules are enforced but never named in fields or bodies. Set it on limits by an identity that
 	// the client has not proved, such as the user name of a login attempt, so that nobody reads the usage of
 	// somebody else.
@@ -91,6 +95,7 @@ type rule struct {
 	problem []byte    // the body of a refusal by this rule alone
 	mode    limiter.Mode
 	rollout rollout
+	ban     *ban // nil: none
 	checker limiter.Checker
 	log     *logger
 	windows *ruleWindows
@@ -127,6 +132,7 @@ func (r Rule) compile(index int, cfg Config, s *settings, state *ruleState, f *f
 	if r.Percent > 0 && r.Percent < 100 {
 		c.rollout = newRollout(r.Percent, cfg.Namespace, r.Name)
 	}
+	c.ban = c.compileBan(field, s, f)
 	return c
 }
 

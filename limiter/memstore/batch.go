@@ -21,7 +21,9 @@ type counter struct {
 	stripe *stripe
 	hash   uint64
 	table  *table
-	charge int // the first that asks for it; once decided, the last that changed it
+	// charge is the first that asks for it; once decided, the last that changed it. Shadow charges come after all others:
+	// only a counter that has no others is treated as theirs.
+	charge int
 }
 
 func (s *Store) takeBatch(charges []limiter.Charge) (taken bool, err error) {
@@ -69,6 +71,8 @@ func (b *batch) collect(s *Store, charges []limiter.Charge) error {
 		if i == 0 || c.compare(b.counters[kept-1]) != 0 {
 			b.counters[kept] = c
 			kept++
+		} else if k := &b.counters[kept-1]; charges[k.charge].Mode == limiter.Shadow {
+			k.charge = c.charge
 		}
 		b.of[c.charge] = kept - 1
 	}
@@ -116,7 +120,7 @@ func (b *batch) load(charges []limiter.Charge, now int64) {
 	for i, c := range b.counters {
 		sh := c.stripe.shard(c.table, now)
 		n, found := sh.lookUp(c.hash, now)
-		sh.load(&b.usages[i], &charges[c.charge].Limit, c.hash, n, found, now, &b.logs[i])
+		sh.load(&b.usages[i], &charges[c.charge], c.hash, n, found, now, &b.logs[i])
 	}
 }
 
@@ -136,8 +140,9 @@ func (b *batch) giveParts() {
 
 func (b *batch) save(charges []limiter.Charge, now int64) {
 	for i := range charges {
-		if charges[i].Mode != limiter.Peek && charges[i].Cost != 0 {
-			b.counters[b.of[i]].charge = i
+		c, k := &charges[i], &b.counters[b.of[i]]
+		if c.Mode != limiter.Peek && c.Cost != 0 && (c.Mode != limiter.Shadow || charges[k.charge].Mode == limiter.Shadow) {
+			k.charge = i
 		}
 	}
 	for i, c := range b.counters {

@@ -1,6 +1,9 @@
 package memstore
 
-import "github.com/httplimit/httplimit/limiter/algorithm"
+import (
+	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
+)
 
 // logArena holds the entries of the SlidingLogs of one shard: doubly linked lists in one slice without pointers, oldest
 // first, and a list of free entries. Blocks of several entries would save half the memory of long lists and cost a
@@ -135,7 +138,7 @@ func (sh *shard) trim(n int, now int64) bool {
 
 // saveLog writes u to the log of hash, which is in slot number n if it was found, and returns where it is now. It
 // reports false if there is no space for it.
-func (sh *shard) saveLog(hash uint64, n int, found bool, u *algorithm.Usage) (at int, ok bool) {
+func (sh *shard) saveLog(hash uint64, n int, found bool, u *algorithm.Usage, c *limiter.Charge) (at int, ok bool) {
 	fresh := true // a new entry is needed
 	if found {
 		sh.takeBack(n, u.Returned)
@@ -145,7 +148,7 @@ func (sh *shard) saveLog(hash uint64, n int, found bool, u *algorithm.Usage) (at
 	if u.Spent == 0 {
 		return n, found
 	}
-	fresh = fresh && sh.makeSpace(u.At)
+	fresh = fresh && sh.makeSpace(u.At, standsOut(u, c))
 	// Making space may have moved the log, or even evicted it.
 	units := u.Spent
 	if n, found = sh.find(hash); !found {

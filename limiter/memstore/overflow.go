@@ -22,10 +22,13 @@ func windowsInSketch(a limiter.Algorithm) int {
 	return 2
 }
 
-// loadOverflow loads what a counter holds that is in no slot.
-func (sh *shard) loadOverflow(u *algorithm.Usage, l *limiter.Limit, hash uint64, now int64, r *logReader) {
+// loadOverflow loads what a counter holds that is in no slot. A Shadow charge finds nothing: it refuses nobody, so it is
+// better counted too low than at the price of other keys. Nor is a bucket that was found here above its capacity,
+// where it would refuse even a Cost of 0: the sketch is too uncertain to say that of a key.
+func (sh *shard) loadOverflow(u *algorithm.Usage, c *limiter.Charge, hash uint64, now int64, r *logReader) {
 	var number, current, previous int64
-	if k := sh.overflow; k != nil {
+	l := &c.Limit
+	if k := sh.overflow; k != nil && c.Mode != limiter.Shadow {
 		number = now / sh.table.window
 		current, previous = k.count(hash, number), k.count(hash, number-1)
 	}
@@ -36,7 +39,7 @@ func (sh *shard) loadOverflow(u *algorithm.Usage, l *limiter.Limit, hash uint64,
 	switch sh.table.Algorithm {
 	case limiter.TokenBucket:
 		if units > 0 {
-			units += max(0, l.Capacity()-l.Requests)
+			units = min(units+max(0, l.Capacity()-l.Requests), l.Capacity())
 		}
 		u.LoadBucket(l, now, now, min(units, maxDebt/sh.table.window)*sh.table.window)
 	case limiter.SlidingLog:
@@ -54,10 +57,10 @@ func (sh *shard) loadOverflow(u *algorithm.Usage, l *limiter.Limit, hash uint64,
 	}
 }
 
-// addOverflow counts what a batch spent of a counter that has no slot. What it gave back stays: the units in the sketch
-// may be another key's.
-func (sh *shard) addOverflow(hash uint64, u *algorithm.Usage) {
-	if u.Spent == 0 {
+// addOverflow counts what a batch spent of a counter that has no slot. c is the last charge that changed it. What it
+// gave back stays: the units in the sketch may be another key's.
+func (sh *shard) addOverflow(hash uint64, u *algorithm.Usage, c *limiter.Charge) {
+	if u.Spent == 0 || c.Mode == limiter.Shadow {
 		return
 	}
 	number := u.At / sh.table.window

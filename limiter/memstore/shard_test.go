@@ -196,7 +196,7 @@ func TestCompactKeepsLogs(t *testing.T) {
 			t.Fatalf("log %d is gone", i)
 		}
 		var u algorithm.Usage
-		sh.load(&u, &l, i<<56|testHash>>8, n, true, now, &sh.stripe.log)
+		sh.load(&u, &limiter.Charge{Limit: l}, i<<56|testHash>>8, n, true, now, &sh.stripe.log)
 		// 7, 8, 9, 10 units of 6 to 9 ms after the beginning, then 7.
 		for nth, want := range map[int64]int64{1: 6, 7: 6, 8: 7, 15: 7, 16: 8, 25: 9, 34: 9, 35: 500, 41: 500} {
 			if got := u.Log.TakenAt(nth) - begun; got != want {
@@ -221,7 +221,7 @@ func spendOn(sh *shard, l limiter.Limit, hash uint64, now, cost int64) int64 {
 	n, found := sh.lookUp(hash, now)
 	c := limiter.Charge{Limit: l, Cost: cost, Mode: limiter.Force}
 	var u algorithm.Usage
-	sh.load(&u, &l, hash, n, found, now, &sh.stripe.log)
+	sh.load(&u, &c, hash, n, found, now, &sh.stripe.log)
 	u.Judge(&c)
 	sh.save(hash, n, found, &u, &c)
 	return int64(c.ResetAfter / time.Millisecond)

@@ -63,13 +63,14 @@ func (s logSlot) set(head, tail uint32, units int64, entries int) {
 }
 
 // load puts into u, which is zero but for space for the Parts of a StrictWindow, what the counter of hash holds now: in
-// slot number n or, if it was not found, in the sketch or nowhere.
-func (sh *shard) load(u *algorithm.Usage, l *limiter.Limit, hash uint64, n int, found bool, now int64, r *logReader) {
+// slot number n or, if it was not found, in the sketch or nowhere. c is the first charge of a batch that asks for it.
+func (sh *shard) load(u *algorithm.Usage, c *limiter.Charge, hash uint64, n int, found bool, now int64, r *logReader) {
 	if !found {
-		sh.loadOverflow(u, l, hash, now, r)
+		sh.loadOverflow(u, c, hash, now, r)
 		return
 	}
-	switch words := sh.slot(n); sh.table.Algorithm {
+	l, words := &c.Limit, sh.slot(n)
+	switch sh.table.Algorithm {
 	case limiter.TokenBucket:
 		u.LoadBucket(l, now, bucketSlot(words).at(), bucketSlot(words).debt())
 	case limiter.SlidingLog:
@@ -109,12 +110,12 @@ func (sh *shard) save(hash uint64, n int, found bool, u *algorithm.Usage, c *lim
 		}
 		return
 	case sh.table.Algorithm == limiter.SlidingLog:
-		n, found = sh.saveLog(hash, n, found, u)
-	case !found && u.Spent > 0 && sh.makeSpace(u.At):
+		n, found = sh.saveLog(hash, n, found, u, c)
+	case !found && u.Spent > 0 && sh.makeSpace(u.At, standsOut(u, c)):
 		n, found = sh.insert(hash), true
 	}
 	if !found {
-		sh.addOverflow(hash, u)
+		sh.addOverflow(hash, u, c)
 		return
 	}
 	words, class := sh.slot(n), usageClass(c, c.Limit.Capacity())

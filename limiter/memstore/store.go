@@ -25,6 +25,12 @@
 // counted in a sketch, whose cells are shared: it may count too much but never too little. So a flood of new keys frees
 // nobody, however it is made.
 //
+// A counter that is forced beyond its limit at once ([limiter.Force] with a Cost above what the limit allows, as a ban
+// is) takes the place of any counter below its limit, as far as one is found among some thousands. If none is, it is
+// counted in the sketch, which never says of a TokenBucket that it is beyond its limit: so a Cost of 0 is refused to a
+// key for what was forced on that key, and never for another's. [limiter.Shadow] charges that find no slot are not
+// counted at all.
+//
 // It may lead to newcomers being refused early. That begins when more keys than MaxKeys are at their limits at the same
 // time: at the default size, in a flood from more than a million addresses (of IPv6, a million /64s). It ends within two
 // windows after the flood. When a quarter of MaxKeys more than MaxKeys are at their limits, one new client in 20 is

@@ -20,9 +20,11 @@ type stripe struct {
 	index  int
 	idleAt atomic.Int64 // no counter is idle before this time; written under mu
 	log    logReader    // of the charge being decided
+	// evictAt is when all of the stripe may be looked at next for a counter to evict.
+	evictAt int64
 	// Counted here, as refusals by a sketch write nothing else that stripes share.
 	overflowed atomic.Uint64
-	_          [128 - 104]byte // two cache lines, fetched together: saves a tenth of a decision with 100,000 keys
+	_          [128 - 112]byte // two cache lines, fetched together: saves a tenth of a decision with 100,000 keys
 }
 
 // stripesFor returns how many stripes a store has. 256 keep two cores, and many more, from meeting in one. Above a

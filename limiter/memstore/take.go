@@ -56,7 +56,7 @@ func (sh *shard) take(hash uint64, now int64, c *limiter.Charge) (taken bool) {
 	}
 	var u algorithm.Usage // loaded in place: copied, it costs a sixth of the decision
 	u.Parts = sh.parts
-	sh.load(&u, &c.Limit, hash, n, found, now, &sh.stripe.log)
+	sh.load(&u, c, hash, n, found, now, &sh.stripe.log)
 	fits := u.Judge(c)
 	if u.Spent != 0 || u.Returned != 0 {
 		sh.save(hash, n, found, &u, c)
