@@ -214,9 +214,11 @@ func (d *decision) strike(ctx context.Context) {
 		if !r.violated || !d.bannable(i) || r.banned {
 			continue
 		}
+		began := time.Since(d.m.made)
 		if err := d.strikeFor(ctx, i); err != nil {
 			d.m.logger.warnOnce(r.Name, "a refusal could not be counted for a ban", err)
 		}
+		d.asked += max(1, time.Since(d.m.made)-began)
 	}
 }
 

@@ -356,6 +356,37 @@ func TestResetForgetsStrikes(t *testing.T) {
 	})
 }
 
+// TestObserverIsToldOfBans: the refusal that begins a ban is one by the limit; all after it are banned.
+func TestObserverIsToldOfBans(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		var last httplimit.Observed
+		m := mustNew(t, httplimit.Config{
+			Rules: []httplimit.Rule{
+				{Name: "first", Key: httplimit.ClientIP(), Limit: limiter.PerDay(100)}, banning(),
+			},
+			Observer: watch(func(_ context.Context, o *httplimit.Observation) {
+				last = o.Rules[len(o.Rules)-1]
+				told = append(told, fmt.Sprint(len(o.Rules), " ", last.Result, " ", o.Rules[0].Result))
+			}),
+		})
+		statuses(m, "ann", 5)
+		if _, err := m.Allow(t.Context(), "api", "ann"); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{
+			"2 allowed allowed", "2 refused allowed", "2 refused allowed", "2 refused allowed", "2 banned allowed",
+			"1 banned banned",
+		}
+		if !slices.Equal(told, want) {
+			t.Errorf("got\n%q, want\n%q", told, want)
+		}
+		if last.RetryAfter != time.Hour || last.Key != "ann" || last.Limit != banning().Limit {
+			t.Errorf("got %+v, want the key, the rule's limit, and the end of the ban", last)
+		}
+	})
+}
+
 func TestReconfigureKeepsBans(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := banningAll(t, banning())

@@ -112,6 +112,8 @@ func (d *decision) result(i int) Result {
 		return ResultUnjudged
 	case r.source == SourceNone:
 		return r.undecided
+	case r.ban != nil && r.banned:
+		return ResultBanned
 	case c.Allowed:
 		return ResultAllowed
 	case r.shadow:
