@@ -64,6 +64,24 @@ func modeMutants() []mutant {
 				}
 				return taken, err
 			})},
+		{name: "cost 0 always fits", fails: "kept out", algorithm: limiter.TokenBucket,
+			make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
+				if len(charges) == 1 && charges[0].Cost == 0 {
+					charges[0] = ask(ctx, r, charges[0])
+					return true, nil
+				}
+				return r.Take(ctx, charges)
+			})},
+		{name: "judge a batch by its first charge, then act", fails: "kept out by many at once",
+			algorithm: limiter.TokenBucket,
+			make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
+				if got := ask(ctx, r, charges[0]); !got.Allowed || len(charges) == 1 {
+					charges[0] = got
+					return got.Allowed, nil
+				}
+				runtime.Gosched()
+				return r.Take(ctx, charges[1:])
+			})},
 		{name: "modes in a batch are those of its first charge", fails: "mixed modes",
 			make: mistaken(func(ctx context.Context, r *refstore.Store, charges []limiter.Charge) (bool, error) {
 				others := append([]limiter.Charge(nil), charges...)

@@ -96,6 +96,16 @@ func suite() []testCase {
 				"or a dead process.",
 		},
 		{
+			name: "kept out", moves: true, run: testKeptOut,
+			why: "A client that is banned must be refused whatever it asks for, until the very millisecond at which the " +
+				"ban ends.",
+		},
+		{
+			name: "kept out by many at once", run: testKeptOutAtOnce,
+			why: "Requests that are refused at the same moment must begin one ban, which ends when it should, and not one " +
+				"each.",
+		},
+		{
 			name: "mixed modes", run: testMixedModes,
 			why: "One request is often judged by all modes at once, also on one counter.",
 		},
