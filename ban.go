@@ -19,8 +19,8 @@ import (
 // [Middleware.Reset] lifts it, and the strikes that led to it are forgotten with it or when it begins.
 //
 // A strike is a refusal by the limit of this rule. These are none: refusals by the ban or by other rules, by a limit of
-// 0 (a tenant that is suspended is free at once when its limit comes back), for clients outside of Percent, and while
-// the store is away. CORS preflights, and requests that are counted by NoKey or that share the bucket of ambiguous ones,
+// 0 (a tenant that is suspended is free at once when its limit comes back), for clients outside of Percent, while the
+// store is away, and by what a memstore that a flood has filled counts for several keys together. CORS preflights, and requests that are counted by NoKey or that share the bucket of ambiguous ones,
 // are never strikes and never banned, so that nobody can have others banned by leaving a header out.
 //
 // A client is banned by its key. Where that is an identity that the client has not proved, such as the name in a login
@@ -211,8 +211,9 @@ func (d *decision) shutOut(i int, wait time.Duration) {
 func (d *decision) strike(ctx context.Context) {
 	for i := range d.rules {
 		r := &d.rules[i]
-		if !r.violated || !d.bannable(i) || r.banned {
-			continue
+		c := &d.charges[i]
+		if !r.violated || !d.bannable(i) || r.banned || c.Local || c.Shared {
+			continue // also where the store has not counted what the client itself has done
 		}
 		began := time.Since(d.m.made)
 		if err := d.strikeFor(ctx, i); err != nil {

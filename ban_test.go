@@ -507,6 +507,46 @@ func TestAFloodFreesNoBanned(t *testing.T) {
 	}
 }
 
+// TestAFloodBansNobody: what a memstore refuses early, because a flood has filled it, is no strike.
+func TestAFloodBansNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most, users = 64, 500
+		store, err := memstore.New(memstore.Config{MaxKeys: most})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range most { // the store is full for a minute
+			c := limiter.Charge{Scope: "other", Key: fmt.Sprint(i), Limit: limiter.PerMinute(1), Cost: 1}
+			c.Limit.Algorithm = limiter.FixedWindow
+			if _, err := store.Take(t.Context(), []limiter.Charge{c}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rule := banning()
+		rule.Limit, rule.Ban.For = limiter.PerDay(1), 5*24*time.Hour
+		m := mustNew(t, httplimit.Config{Store: store, Rules: []httplimit.Rule{rule}})
+		for i := range users {
+			statuses(m, fmt.Sprint("flood", i), 1)
+		}
+		time.Sleep(2 * time.Minute) // there are slots again, for strikes too
+		early := 0
+		for i := range users {
+			name := fmt.Sprint("user", i)
+			if statuses(m, name, 1)[0] == http.StatusOK {
+				continue
+			}
+			early++
+			statuses(m, name, 10)
+			if v, err := m.Peek(t.Context(), "api", name); err != nil || v.RetryAfter > 48*time.Hour {
+				t.Fatalf("%s, refused early: got %+v, %v, want no ban", name, v, err)
+			}
+		}
+		if early == 0 {
+			t.Fatal("nobody was refused early: the test shows nothing")
+		}
+	})
+}
+
 func TestBanFaults(t *testing.T) {
 	rule := banning()
 	with := func(change func(*httplimit.Rule)) httplimit.Rule {

@@ -43,8 +43,8 @@
 // [Verdicts] and [Spend] are for handlers that show a quota or learn a cost late. [Middleware.Allow] limits by what
 // only a handler knows, such as the login name in a body, and [Verdict.Denied] answers what it does not allow;
 // [Middleware.Peek], [Middleware.PeekLimit] and [Middleware.Reset] are for the operator who is asked to unblock
-// somebody, [Middleware.PeekRequest] for a page that tells users their quota. An [Observer] is told what
-// became of every request.
+// somebody or to lift a [Ban], [Middleware.PeekRequest] for a page that tells users their quota. An [Observer] is told
+// what became of every request.
 //
 // # Frameworks, and how to adapt another one
 //

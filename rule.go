@@ -172,7 +172,7 @@ func (r *rule) fillCharge(c *limiter.Charge, req Request, preflight bool, log *l
 	if r.rollout.below != 0 && r.shadows(r.keys, found.key, req, preflight) {
 		c.Mode = limiter.Shadow
 	}
-	c.State, c.Decision, c.Cached = limiter.State{}, limiter.Decision{}, false
+	c.State, c.Decision, c.Cached, c.Local, c.Shared = limiter.State{}, limiter.Decision{}, false, false, false
 	if r.LimitFunc != nil {
 		if c.Limit, applies = r.limitFor(req, log); !applies {
 			return 0, false

@@ -106,7 +106,7 @@ func (l *Limiter) fromPool(key string, cost int64, mode Mode) *[]Charge {
 		// Field by field: writing whole charges and clearing them takes 17 ns more.
 		c := &(*charges)[i]
 		c.Scope, c.Key, c.Limit, c.Cost, c.Mode = l.scope, key, l.limits[i], cost, mode
-		c.State, c.Decision, c.Cached, c.Local = State{}, Decision{}, false, false
+		c.State, c.Decision, c.Cached, c.Local, c.Shared = State{}, Decision{}, false, false, false
 	}
 	return charges
 }

@@ -82,6 +82,9 @@ type Charge struct {
 	// the store that storekit.WithFallback returns fills it in, and others leave it as it is. In a refund it says which
 	// of the two was charged.
 	Local bool
+	// Shared is true if the counter was judged by a count that it shares with other keys, which may be too high: a
+	// memstore that is full fills it in, and others leave it as it is. A refusal is then no proof of what the key did.
+	Shared bool
 }
 
 // SameCounter reports whether c and other ask the same counter.

@@ -22,7 +22,8 @@ func (s *storeTest) compare(asked []limiter.Charge, got, want answer) {
 	}
 	for i := range asked {
 		g := got.charges[i]
-		g.State, g.Decision, g.Cached, g.Local = asked[i].State, asked[i].Decision, asked[i].Cached, asked[i].Local
+		g.State, g.Decision, g.Cached = asked[i].State, asked[i].Decision, asked[i].Cached
+		g.Local, g.Shared = asked[i].Local, asked[i].Shared
 		if g != asked[i] {
 			s.Fatalf("charge %d: Take changed what only the caller fills in:\n got %v\nwant %v", i, describe(&g),
 				describe(&asked[i]))

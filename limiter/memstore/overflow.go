@@ -22,7 +22,7 @@ func windowsInSketch(a limiter.Algorithm) int {
 	return 2
 }
 
-// loadOverflow loads what a counter holds that is in no slot. A Shadow charge finds nothing: it refuses nobody, so it is
+// loadOverflow loads what a counter holds that is in no slot, and notes in c that other keys may have part in it. A Shadow charge finds nothing: it refuses nobody, so it is
 // better counted too low than at the price of other keys. Nor is a bucket that was found here above its capacity,
 // where it would refuse even a Cost of 0: the sketch is too uncertain to say that of a key.
 func (sh *shard) loadOverflow(u *algorithm.Usage, c *limiter.Charge, hash uint64, now int64, r *logReader) {
@@ -35,6 +35,7 @@ func (sh *shard) loadOverflow(u *algorithm.Usage, c *limiter.Charge, hash uint64
 	units := min(current+previous, limiter.MaxCount)
 	if units > 0 {
 		sh.stripe.overflowed.Add(1)
+		c.Shared = true
 	}
 	switch sh.table.Algorithm {
 	case limiter.TokenBucket:

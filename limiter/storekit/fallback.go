@@ -152,7 +152,7 @@ func (s *fallbackStore) takeLocally(ctx context.Context, charges []limiter.Charg
 
 // copyAnswer copies what Take has filled in.
 func copyAnswer(c, answered *limiter.Charge) {
-	c.State, c.Decision, c.Cached = answered.State, answered.Decision, answered.Cached
+	c.State, c.Decision, c.Cached, c.Shared = answered.State, answered.Decision, answered.Cached, answered.Shared
 }
 
 // Reset implements [limiter.Store].

@@ -90,7 +90,8 @@ func (s *timedStore) Take(ctx context.Context, charges []limiter.Charge) (taken 
 	}
 	for i := range charges {
 		c, judged := &charges[i], &own[i]
-		c.State, c.Decision, c.Cached, c.Local = judged.State, judged.Decision, judged.Cached, judged.Local
+		c.State, c.Decision, c.Cached = judged.State, judged.Decision, judged.Cached
+		c.Local, c.Shared = judged.Local, judged.Shared
 	}
 	return answer, nil
 }
