@@ -378,7 +378,7 @@ func TestSpendsAtOnceGiveBackOnce(t *testing.T) {
 // A stream that spends with each chunk keeps some moments, not thousands, and still gives back to the right windows.
 func TestSpendsOfALongStream(t *testing.T) {
 	for _, algorithm := range []limiter.Algorithm{
-		limiter.SlidingWindow, limiter.FixedWindow, limiter.SlidingLog, limiter.TokenBucket,
+		limiter.SlidingWindow, limiter.FixedWindow, limiter.SlidingLog, limiter.TokenBucket, limiter.StrictWindow,
 	} {
 		t.Run(algorithm.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

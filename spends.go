@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
 // mostSpends bounds what is kept of the spends of one request, which may spend with every chunk of an answer: beyond
@@ -56,13 +57,16 @@ func (s *spends) merge(l *limiter.Limit) {
 
 // distance returns how many milliseconds lie between two spends, 0 if a refund of either goes to the same units.
 func (s spend) distance(other spend, l *limiter.Limit) int64 {
-	window := l.Window.Milliseconds()
+	length := int64(1) // of what is counted as one
 	switch l.Algorithm {
 	case limiter.SlidingWindow, limiter.FixedWindow:
-		if s.at/window == other.at/window {
-			return 0
-		}
+		length = l.Window.Milliseconds()
+	case limiter.StrictWindow:
+		length, _ = algorithm.PartsOf(l.Window)
 	case limiter.TokenBucket:
+		return 0
+	}
+	if s.at/length == other.at/length {
 		return 0
 	}
 	return max(s.at, other.at) - min(s.at, other.at)
