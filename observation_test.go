@@ -54,6 +54,9 @@ func TestObservationOfARequest(t *testing.T) {
 				if got != ctx {
 					t.Errorf("the context is %v, want the request's", got)
 				}
+				if framework := o.Request.HTTP().Context().Value(key{}); name == "CheckHTTP" && framework != "a framework's" {
+					t.Errorf("got %v of the framework, want what a KeyFunc is given", framework)
+				}
 				if o.Request.Method() != http.MethodGet || o.Request.Values("X-Tenant")[0] != "acme" ||
 					o.Request.HTTP().URL.Path != "/" || o.Namespace != "shop" {
 					t.Errorf("got %s %q in the namespace %q, want GET, acme and shop",

@@ -25,9 +25,9 @@ type Observer interface {
 
 // Observation is what became of a request, or of one call of [Middleware.Allow].
 type Observation struct {
-	Request   Request // nil for Allow
+	Request   Request // nil for Allow; its HTTP is what a KeyFunc is given, so that the adapters' From works with it
 	Namespace string  // that of the Config
-	Status    int     // 0: the request passed to the handler; 429 or 503
+	Status    int     // 0: the request passes to the handler; 429 or 503: it is refused
 	// Rules are those that applied, in the order of the Config, Private and Shadow ones too: empty if none did.
 	Rules []Observed
 	// Store is what the store took to decide all of the Rules together, more than 0 wherever it was asked, and 0 where
