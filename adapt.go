@@ -46,8 +46,8 @@ func (m *Middleware) Check(r Request) *Outcome {
 }
 
 // CheckHTTP is Check for frameworks that stand on net/http: r is the request and route the pattern that they matched it
-// with. A KeyFunc, When, Cost or LimitFunc is called with a copy of r whose context has value under key, and an Observer
-// finds it in Observation.Request; it is made only for those. value must not be nil.
+// with. A KeyFunc, When, Cost or LimitFunc is called with a copy of r whose context has value under key, and an
+// Observer finds it in Observation.Request; it is made only for those. value must not be nil.
 func (m *Middleware) CheckHTTP(r *http.Request, route string, key, value any) *Outcome {
 	o := outcomes.Get().(*Outcome)
 	o.own.r, o.own.value, o.own.key, o.own.route = r, value, key, route

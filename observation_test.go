@@ -90,8 +90,11 @@ func TestObservedKeys(t *testing.T) {
 		want       string // "#": a hash
 		noKeyWant  bool
 	}{
-		"an address":              {key: httplimit.ClientIP(), want: "192.0.2.1"},
-		"parts":                   {key: httplimit.Compose(httplimit.ClientIP(), httplimit.Header("X-One")), want: "192.0.2.1:a%2Fb"},
+		"an address": {key: httplimit.ClientIP(), want: "192.0.2.1"},
+		"parts": {
+			key:  httplimit.Compose(httplimit.ClientIP(), httplimit.Header("X-One")),
+			want: "192.0.2.1:a%2Fb",
+		},
 		"everyone":                {key: httplimit.Everyone()},
 		"NoKey":                   {key: missing, want: "%N:192.0.2.1", noKeyWant: true},
 		"nobody":                  {key: missing, noKey: missing, want: "%U", noKeyWant: true},
@@ -240,10 +243,13 @@ func TestNothingUnjudgedIsAllowed(t *testing.T) {
 			[]string{"b unjudged by none", "zero refused by cache", "s unjudged by none"}},
 		"limits of 0": {nil, []httplimit.Rule{rule("zero", none), rule("also", none), rule("s", none, shadow)},
 			[]string{"zero refused by cache", "also refused by cache", "s shadow_refused by cache"}},
-		"a limit of 0 in an outage": {down, []httplimit.Rule{rule("zero", none), rule("local", many), rule("closed", many, closed)},
+		"a limit of 0 in an outage": {down,
+			[]httplimit.Rule{rule("zero", none), rule("local", many), rule("closed", many, closed)},
 			[]string{"zero refused by local", "local unjudged by none", "closed unjudged by none"}},
 		"a rule that is closed": {down,
-			[]httplimit.Rule{rule("local", many), rule("closed", many, closed), rule("open", many, open), rule("s", one, shadow)},
+			[]httplimit.Rule{
+				rule("local", many), rule("closed", many, closed), rule("open", many, open), rule("s", one, shadow),
+			},
 			[]string{"local unjudged by none", "closed closed by none", "open open by none", "s unjudged by none"}},
 		"a closed rule in shadow": {down, []httplimit.Rule{rule("local", one), rule("s", one, closed, shadow)},
 			[]string{"local refused by local", "s open by none"}},
