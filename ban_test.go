@@ -156,6 +156,49 @@ func TestBanIsExactFromManyAtOnce(t *testing.T) {
 	})
 }
 
+// TestTheFirstToBeginABanSetsItsEnd: of two requests that find enough strikes, the one that comes too late changes
+// nothing, and tells the end all the same.
+func TestTheFirstToBeginABanSetsItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory, err := memstore.New(memstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := mustNew(t, httplimit.Config{Store: &lateToBan{Store: memory}, Rules: []httplimit.Rule{banning()}})
+		statuses(m, "ann", 3) // two strikes
+		var late *httptest.ResponseRecorder
+		var all sync.WaitGroup
+		all.Go(func() { late = serveRequest(m, by("ann")) })
+		synctest.Wait()
+		time.Sleep(500 * time.Millisecond)
+		wantRefusal(t, "the first", serveRequest(m, by("ann")), "3600")
+		begun := time.Now()
+		all.Wait()
+		wantRefusal(t, "the late one", late, "3591")
+		time.Sleep(time.Until(begun.Add(time.Hour - time.Millisecond)))
+		wantRefusal(t, "a millisecond before the end", serveRequest(m, by("ann")), "1")
+		time.Sleep(time.Millisecond)
+		wantStatus(t, "when the ban ends", serveRequest(m, by("ann")), 200)
+	})
+}
+
+// lateToBan is a store that takes 9.5 s longer for the first ban.
+type lateToBan struct {
+	limiter.Store
+	once sync.Once
+}
+
+func (s *lateToBan) Take(ctx context.Context, charges []limiter.Charge) (bool, error) {
+	late := false
+	if slices.ContainsFunc(charges, func(c limiter.Charge) bool { return c.Mode == limiter.Force }) {
+		s.once.Do(func() { late = true })
+	}
+	if late {
+		time.Sleep(9500 * time.Millisecond)
+	}
+	return s.Store.Take(ctx, charges)
+}
+
 // TestTwoMiddlewaresBanTogether: they share a store as two processes do, so it is no matter where a strike or a ban was.
 func TestTwoMiddlewaresBanTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -412,6 +455,34 @@ func TestReconfigureKeepsBans(t *testing.T) {
 		time.Sleep(time.Second)
 		wantStatus(t, "with a new For", serveRequest(m, by("ann")), 200)
 	})
+}
+
+// TestBansOutsideOfPercent: for whom the rule is no longer in force, its bans are not either.
+func TestBansOutsideOfPercent(t *testing.T) {
+	var told httplimit.Result
+	cfg := func(percent int) httplimit.Config {
+		rule := banning()
+		rule.Percent, rule.Limit = percent, limiter.PerDay(1)
+		return httplimit.Config{Rules: []httplimit.Rule{rule}, Observer: watch(
+			func(_ context.Context, o *httplimit.Observation) { told = o.Rules[0].Result },
+		)}
+	}
+	m := mustNew(t, cfg(99))
+	for i := range 9 {
+		statuses(m, fmt.Sprint("ann", i), 5)
+		if told != httplimit.ResultBanned {
+			t.Fatalf("ann%d at 99 %%: got %v, want banned", i, told)
+		}
+	}
+	if err := m.Reconfigure(cfg(1)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 9 {
+		wantStatus(t, "at 1 %", serveRequest(m, by(fmt.Sprint("ann", i))), 200)
+		if told != httplimit.ResultShadowRefused {
+			t.Errorf("ann%d at 1 %%: got %v, want shadow_refused by the limit", i, told)
+		}
+	}
 }
 
 // TestBansDuringAnOutage: they are neither known nor begun, and hold again afterwards.
