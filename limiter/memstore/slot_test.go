@@ -2,9 +2,11 @@ package memstore
 
 import (
 	"math"
+	"math/bits"
 	"testing"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
 func FuzzStateWords(f *testing.F) {
@@ -16,6 +18,7 @@ func FuzzStateWords(f *testing.F) {
 		checkBucket(t, a&(1<<53-1), b&(1<<44-1), int64(hash)&limiter.MaxCount)
 		checkEntry(t, a&(1<<44-1), b&limiter.MaxCount)
 		checkLogSlot(t, uint32(a), uint32(b), b&limiter.MaxCount, int(a&math.MaxInt32))
+		checkStrictSlot(t, uint64(a), uint64(b), low&0xf)
 		if word := withLow(hash, low); !sameHash(word, hash) || uint8(word) != low || sameHash(word, hash^1<<8) {
 			t.Errorf("withLow(%x, %d): got %x, which is not both of them", hash, low, word)
 		}
@@ -53,5 +56,24 @@ func checkLogSlot(t *testing.T, head, tail uint32, units int64, entries int) {
 	if s.head() != head || s.tail() != tail || s.units() != units || s.entries() != entries {
 		t.Errorf("log: got %d, %d, %d, %d, want %d, %d, %d, %d",
 			s.head(), s.tail(), s.units(), s.entries(), head, tail, units, entries)
+	}
+}
+
+func checkStrictSlot(t *testing.T, a, b uint64, class uint8) {
+	var want, got algorithm.Parts
+	for i := range want.Counts {
+		want.Counts[i] = int64(bits.RotateLeft64(a, 5*i)^b) & limiter.MaxCount
+	}
+	s := strictSlot{make([]uint64, 2), make([]uint64, strictTail)}
+	s.set(&want, int64(b)&limiter.MaxCount, class)
+	s.load(&got)
+	total, _, k := unpackCounts(s.words[1])
+	if got.Counts != want.Counts || total != int64(b)&limiter.MaxCount || k != class {
+		t.Errorf("strict: got %d, %d, %d, want %d, %d, %d", got.Counts, total, k, want.Counts, b&limiter.MaxCount, class)
+	}
+	for i, n := range want.Counts {
+		if got := s.count(int64(i)); got != n {
+			t.Errorf("strict: part %d of %d: got %d, want %d", i, want.Counts, got, n)
+		}
 	}
 }
