@@ -2,7 +2,6 @@ package echolimit_test
 
 import (
 	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"testing"
@@ -30,7 +29,9 @@ func TestErrorsSettleAsWhatTheyBecome(t *testing.T) {
 			return nil
 		}
 	}
-	logging := middleware.LoggerWithConfig(middleware.LoggerConfig{Output: io.Discard})
+	logging := middleware.RequestLoggerWithConfig(middleware.RequestLoggerConfig{
+		HandleError: true, LogValuesFunc: func(echo.Context, middleware.RequestLoggerValues) error { return nil },
+	})
 	answering := func(status int) echo.HTTPErrorHandler {
 		return func(_ error, c echo.Context) {
 			if !c.Response().Committed {

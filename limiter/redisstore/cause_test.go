@@ -29,7 +29,7 @@ func noHost(context.Context, string, string) (net.Conn, error) {
 }
 
 // untilOpen asks until the breaker is open, and returns the errors.
-func untilOpen(t *testing.T, store *redisstore.Store) (first error, open *storekit.UnavailableError) {
+func untilOpen(t *testing.T, store *redisstore.Store) (open *storekit.UnavailableError, first error) {
 	t.Helper()
 	for start := time.Now(); time.Since(start) < patient; {
 		_, err := store.Take(t.Context(), []limiter.Charge{charge("key", limiter.PerMinute(1), 1)})
@@ -40,7 +40,7 @@ func untilOpen(t *testing.T, store *redisstore.Store) (first error, open *storek
 			first = err
 		}
 		if errors.As(err, &open) && errors.Is(err, storekit.ErrOpen) {
-			return first, open
+			return open, first
 		}
 	}
 	t.Fatal("the breaker did not open")
@@ -73,7 +73,7 @@ func TestErrorsSayWhy(t *testing.T) {
 				client := tc.client(inline)
 				defer client.Close()
 				store := newStore(t, client, redisstore.Config{Timeout: 200 * time.Millisecond})
-				first, open := untilOpen(t, store)
+				open, first := untilOpen(t, store)
 				if !strings.Contains(first.Error(), tc.want) {
 					t.Errorf("the first error: got %q, want one with %q", first, tc.want)
 				}
@@ -205,7 +205,7 @@ func TestContactEnds(t *testing.T) {
 	})
 	defer client.Close()
 	store := newStore(t, client, redisstore.Config{Timeout: 10 * time.Millisecond})
-	_, open := untilOpen(t, store)
+	open, _ := untilOpen(t, store)
 	if open.Cause == nil {
 		t.Error("the error has no cause")
 	}
