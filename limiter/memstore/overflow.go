@@ -22,9 +22,10 @@ func windowsInSketch(a limiter.Algorithm) int {
 	return 2
 }
 
-// loadOverflow loads what a counter holds that is in no slot, and notes in c that other keys may have part in it. A Shadow charge finds nothing: it refuses nobody, so it is
-// better counted too low than at the price of other keys. Nor is a bucket that was found here above its capacity,
-// where it would refuse even a Cost of 0: the sketch is too uncertain to say that of a key.
+// loadOverflow loads what a counter holds that is in no slot, and notes in c that other keys may have part in it. A
+// Shadow charge finds nothing: it refuses nobody, so it is better counted too low than at the price of other keys. Nor
+// is a bucket that was found here above its capacity, where it would refuse even a Cost of 0: the sketch is too
+// uncertain to say that of a key.
 func (sh *shard) loadOverflow(u *algorithm.Usage, c *limiter.Charge, hash uint64, now int64, r *logReader) {
 	var number, current, previous int64
 	l := &c.Limit
