@@ -23,9 +23,9 @@ func draw(t *testing.T, folder string) error {
 	return nil
 }
 
-// drawn are the algorithms in the order of the pictures.
+// drawn are the algorithms in the order of the table in docs/algorithms.md.
 var drawn = []limiter.Algorithm{
-	limiter.FixedWindow, limiter.SlidingWindow, limiter.TokenBucket, limiter.SlidingLog, limiter.StrictWindow,
+	limiter.SlidingWindow, limiter.StrictWindow, limiter.SlidingLog, limiter.FixedWindow, limiter.TokenBucket,
 }
 
 var titles = map[limiter.Algorithm]string{
@@ -81,7 +81,7 @@ func adversaryPicture(t *testing.T) string {
 		fmt.Fprintf(&b, `<path stroke="#b00020" stroke-dasharray="5 3" d="M%.1f %.1fH%.1f"/>`, x(0), bottom-scale,
 			x(windows*window))
 		fmt.Fprintf(&b, `<text x="%d" y="%.0f" fill="#b00020">limit</text>`, labelWidth+plotWidth+6, bottom-scale+4)
-		fmt.Fprintf(&b, `<text x="%d" y="%.0f">%.2f x</text>`, labelWidth+plotWidth+6, bottom-scale-14,
+		fmt.Fprintf(&b, `<text x="%d" y="%.0f">%.2f L</text>`, labelWidth+plotWidth+6, bottom-scale-14,
 			float64(most)/limit)
 		b.WriteString("\n")
 	}
@@ -118,7 +118,7 @@ func sharePicture(t *testing.T) string {
 			y := top + (row+1)*rowHeight + 4
 			fmt.Fprintf(&b, `<text x="4" y="%d">%s</text>`, y+13, titles[algorithm])
 			fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%.1f" height="16" fill="#1f5fa8"/>`, labelWidth, y, plotWidth*share)
-			fmt.Fprintf(&b, `<text x="%.1f" y="%d">%.0f %%</text>`+"\n", labelWidth+plotWidth*share+6, y+13, 100*share)
+			fmt.Fprintf(&b, `<text x="%.1f" y="%d">%.3g %%</text>`+"\n", labelWidth+plotWidth*share+6, y+13, 100*share)
 		}
 	}
 	b.WriteString("</svg>\n")
