@@ -14,8 +14,8 @@ var ErrWaitTooLong = errors.New("limiter: the wait would be too long")
 
 // Wait blocks until it has spent one unit of key. Its errors are
 //
-//   - one that wraps [ErrWaitTooLong], if ctx would end before a unit is free, or if none ever will be: at once, or, with
-//     others in line, when that shows;
+//   - one that wraps [ErrWaitTooLong], if ctx would end before a unit is free, or if none ever will be: at once, or,
+//     with others in line, when that shows;
 //   - ctx's own, when ctx ends;
 //   - the store's, if it cannot decide.
 //
