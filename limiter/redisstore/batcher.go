@@ -126,12 +126,22 @@ func (b *batcher) free(now time.Duration) bool {
 	switch n := len(b.flights); {
 	case n == 0:
 		return true
-	case n >= b.pace.flights(b.timeout): // probes come on top
+	case n >= b.mostFlights(): // probes come on top
 		return false
 	case n == 1 && len(b.waiting)+1 >= enough:
 		return true
 	}
 	return b.late() <= now
+}
+
+// mostFlights returns how many flights may be under way. To a distant server they are no more than there are
+// connections, as a call has no time to make one.
+func (b *batcher) mostFlights() int {
+	most := b.pace.flights(b.timeout)
+	if b.pace.far(b.timeout) {
+		most = min(most, b.contact.connections())
+	}
+	return most
 }
 
 // late returns when the latest flight is late.
@@ -178,7 +188,7 @@ func (b *batcher) begin(f *flight) *flight {
 // end makes room for the flight after f.
 func (b *batcher) end(f *flight) {
 	b.flights = slices.DeleteFunc(b.flights, func(other *flight) bool { return other == f })
-	if len(b.flights) < b.pace.flights(b.timeout) {
+	if len(b.flights) < b.mostFlights() {
 		b.beginWaiting()
 	}
 }
@@ -221,7 +231,7 @@ func (b *batcher) ring() {
 			b.watch(f.ends)
 		}
 	}
-	if len(b.waiting) > 0 && len(b.flights) < b.pace.flights(b.timeout) { // otherwise the end of a flight begins the next
+	if len(b.waiting) > 0 && len(b.flights) < b.mostFlights() { // otherwise the end of a flight begins the next
 		if late := b.late(); late > now {
 			b.watch(late)
 		} else {

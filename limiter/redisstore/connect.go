@@ -26,11 +26,12 @@ func ping(ctx context.Context, client interface {
 }
 
 // askIdle sends a command on idle connections of the pool, on more and more of them at once, until one is answered
-// without an error or none is idle. go-redis drops those that do not answer within the store's time-out, and those that
-// deny a write. It reports whether one was answered, and whether one was not.
+// without an error or none is idle. go-redis drops those that do not answer within the store's time-out, or twice that
+// where the server is far, and those that deny a write. It reports whether one was answered, and whether one was not.
 func (c *contact) askIdle(ctx context.Context, client *redis.Client, command ...any) (answered, silent bool) {
 	// The same pool; and time-outs that hold whatever the settings of the client are.
-	quick := client.WithTimeout(c.timeout)
+	patience := c.timeout + c.pace.linger(c.timeout)
+	quick := client.WithTimeout(patience)
 	for n := maxFlights; !answered && ctx.Err() == nil; n = min(2*n, mostAtOnce) {
 		idle := min(n, int(client.PoolStats().IdleConns))
 		if idle == 0 {
@@ -40,7 +41,7 @@ func (c *contact) askIdle(ctx context.Context, client *redis.Client, command ...
 		var asked sync.WaitGroup
 		for range idle {
 			asked.Go(func() {
-				soon, cancel := context.WithTimeout(ctx, c.timeout)
+				soon, cancel := context.WithTimeout(ctx, patience)
 				defer cancel()
 				err := quick.Process(soon, noRetry{redis.NewCmd(soon, command...)})
 				if err == nil || isReply(err) && !redis.IsReadOnlyError(err) {
@@ -55,12 +56,34 @@ func (c *contact) askIdle(ctx context.Context, client *redis.Client, command ...
 	return answered, silent
 }
 
+// connections returns how many the client may have, 0 if there is no client.
+func connections(client *redis.Client) int {
+	if client == nil {
+		return 0
+	}
+	n := client.Options().PoolSize
+	if most := client.Options().MaxActiveConns; most > 0 {
+		n = min(n, most)
+	}
+	return n
+}
+
+// wanted returns how many connections flights may need at once, as far as the client may have them.
+func (c *contact) wanted(client *redis.Client) int {
+	return min(c.pace.flights(c.timeout), connections(client))
+}
+
 // fill makes connections for the pool: as many as flights may need at once, beside those that go-redis has dialled and
-// not greeted. It reports whether there is one.
+// not greeted. Calls fail at once meanwhile: they would take connections that are about to be greeted, and lose them. It
+// reports whether there is one.
 func (c *contact) fill(ctx context.Context, client *redis.Client) bool {
+	c.since.Store(max(1, int64(c.clock.Now())))
+	c.filling.Store(true)
+	defer c.filling.Store(false)
 	var made atomic.Int32
 	var all sync.WaitGroup
-	for range c.pace.flights(c.timeout) + min(int(client.PoolStats().IdleConns), mostAtOnce) {
+	idle := min(int(client.PoolStats().IdleConns), mostAtOnce)
+	for range min(c.wanted(client)+idle, connections(client)) {
 		all.Go(func() {
 			if ping(ctx, client) == nil {
 				made.Add(1)

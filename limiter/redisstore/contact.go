@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -49,6 +50,8 @@ type contact struct {
 	far     atomic.Bool  // callers have no time to make connections
 	filling atomic.Bool  // there are none yet, and some are being made
 
+	answered atomic.Int64 // when a call was answered last, while far
+
 	pause atomic.Int64 // of demoted, at present
 	next  atomic.Int64 // moment from which demoted acts
 }
@@ -90,6 +93,30 @@ func (c *contact) demoted() {
 			c.askIdle(ctx, client, "del", c.prefix+"{replica}")
 		}
 	})
+}
+
+// connections returns how many there are in the pool, at least one, or a large number where that is not known.
+func (c *contact) connections() int {
+	if c != nil {
+		if client := c.client.Load(); client != nil {
+			return max(1, int(client.PoolStats().TotalConns))
+		}
+	}
+	return math.MaxInt
+}
+
+// answer notes that the server has answered a call, in time or not.
+func (c *contact) answer(now time.Duration) {
+	if c != nil && c.far.Load() {
+		c.answered.Store(int64(now))
+	}
+}
+
+// answeredLately reports whether the server, which is far, has answered a call not long before the one began that failed
+// now: no later than answers are still read.
+func (c *contact) answeredLately() bool {
+	answered := c.answered.Load()
+	return answered != 0 && c.clock.Now()-time.Duration(answered) < 2*c.timeout+c.pace.linger(c.timeout)
 }
 
 // connecting reports whether a call that failed now says nothing of the server, as it is being connected to.
@@ -210,11 +237,14 @@ func (c *contact) look(ctx context.Context) {
 	if c.reload != nil {
 		c.reload(ctx)
 	}
+	if c.far.Load() && c.answeredLately() && 2*int(client.PoolStats().TotalConns) > c.wanted(client) {
+		return // one answer was late, and questions would take the connections that calls need
+	}
 	answered, silent := c.askIdle(ctx, client, "ping")
 	switch {
 	case !answered:
 		answered = c.connect(ctx, client, nil)
-	case c.far.Load(): // the call that failed has taken its connection with it
+	case c.far.Load(): // the calls that failed have taken their connections with them
 		c.fill(ctx, client)
 	}
 	if answered && silent {
@@ -248,9 +278,7 @@ func (c *contact) connect(
 		c.filling.Store(true)
 		c.measure(ctx, fresh)
 		c.teach(ctx, fresh)
-		filled := c.fill(ctx, client)
-		c.filling.Store(false)
-		if filled {
+		if c.fill(ctx, client) {
 			c.breaker.Hasten(c.clock.Now())
 		}
 	} else {

@@ -53,19 +53,25 @@ func TestWarnsOfADistantServer(t *testing.T) {
 // Who waits behind a flight to a distant server has no time left for it: more flights go, and sooner.
 func TestPaceOfADistantServer(t *testing.T) {
 	for _, tc := range []struct {
-		roundTrip, late time.Duration
-		flights         int
+		roundTrip   time.Duration
+		connections int
+		late        time.Duration
+		flights     int
 	}{
-		{0, testTimeout / lateShare, maxFlights},
-		{time.Millisecond, testTimeout / lateShare, maxFlights},
-		{20 * time.Millisecond, testTimeout / lateShare, maxFlights},
-		{40 * time.Millisecond, 2500 * time.Microsecond, 17},
-		{time.Second, testTimeout / 64, mostFlights},
+		{0, 0, testTimeout / lateShare, maxFlights},
+		{time.Millisecond, 10, testTimeout / lateShare, maxFlights},
+		{20 * time.Millisecond, 10, testTimeout / lateShare, maxFlights},
+		{40 * time.Millisecond, 0, 2500 * time.Microsecond, 17},
+		{40 * time.Millisecond, 100, 2500 * time.Microsecond, 17},
+		{40 * time.Millisecond, 10, 4 * time.Millisecond, 11}, // one more takes the connection of the first
+		{40 * time.Millisecond, 1, testTimeout / lateShare, 7},
+		{time.Second, 0, testTimeout / 64, mostFlights},
 	} {
-		p := &pace{}
+		p := &pace{connections: tc.connections}
 		p.set(tc.roundTrip)
 		if late, flights := p.late(testTimeout), p.flights(testTimeout); late != tc.late || flights != tc.flights {
-			t.Errorf("round trip %v: late after %v, %d flights, want %v, %d", tc.roundTrip, late, flights, tc.late, tc.flights)
+			t.Errorf("round trip %v, %d connections: late after %v, %d flights, want %v, %d",
+				tc.roundTrip, tc.connections, late, flights, tc.late, tc.flights)
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -84,6 +90,53 @@ func TestPaceOfADistantServer(t *testing.T) {
 		all.Wait()
 		b.idle(t)
 	})
+}
+
+// An answer of a distant server that comes a little late finds no caller any more, but its connection is kept: the next
+// call would have no time to make another. Near by, a call ends with its callers.
+func TestLateAnswerOfADistantServer(t *testing.T) {
+	for _, tc := range []struct{ roundTrip, answered, callEnds time.Duration }{
+		{time.Millisecond, 0, testTimeout},
+		{40 * time.Millisecond, 90 * time.Millisecond, 2 * testTimeout},
+	} {
+		t.Run(tc.roundTrip.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				b := newBench(true, func(ctx context.Context, _ int) error {
+					deadline, _ := ctx.Deadline()
+					if got := deadline.Sub(start); got != tc.callEnds {
+						t.Errorf("the answer is read for %v, want %v", got, tc.callEnds)
+					}
+					time.Sleep(min(time.Until(deadline), 90*time.Millisecond))
+					if !time.Now().Before(deadline) {
+						return context.DeadlineExceeded // and go-redis drops the connection
+					}
+					return nil
+				})
+				b.pace = &pace{}
+				b.pace.set(tc.roundTrip)
+				b.contact = &contact{clock: b.clock, pace: b.pace, timeout: testTimeout}
+				b.contact.met.Store(true)
+				b.contact.looking.Store(true)
+				b.contact.far.Store(true)
+				zero := b.clock.Now()
+				err := b.ask(t.Context(), "a")
+				if took := time.Since(start); took != testTimeout || !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("the caller got %v after %v, want the end of its time after %v", err, took, testTimeout)
+				}
+				time.Sleep(testTimeout)
+				synctest.Wait()
+				if got := time.Duration(b.contact.answered.Load()); got != 0 && got-zero != tc.answered ||
+					(got != 0) != (tc.answered != 0) {
+					t.Errorf("answered after %v, want %v", got, tc.answered)
+				}
+				if got := b.contact.answeredLately(); got != (tc.answered != 0) {
+					t.Errorf("answered lately: got %v", got)
+				}
+				b.idle(t)
+			})
+		})
+	}
 }
 
 // Addresses come and go, as those of a Cluster in containers do. What the topology no longer names is forgotten.

@@ -21,7 +21,7 @@ type flight struct {
 	batches         []*batch
 	began           time.Duration
 	ends            time.Duration // when its time is over; 0 while nobody leads it
-	deadline        time.Time     // the same, or the sooner one of its only caller
+	deadline        time.Time     // the same, or the sooner one of its only caller, or later: see pace.linger
 	ownDeadline     bool          // deadline is that of its only caller
 	permit          storekit.Permit
 	permitted       bool          // permit is set
@@ -30,7 +30,7 @@ type flight struct {
 	err             error         // from then on
 }
 
-// Deadline implements [context.Context]: when the time of the flight is over.
+// Deadline implements [context.Context]: when the time of the call is over.
 func (f *flight) Deadline() (time.Time, bool) { return f.deadline, true }
 
 // Done implements [context.Context].
@@ -74,8 +74,9 @@ func (b *batcher) lead(ctx context.Context, f *flight) {
 		return
 	}
 	arrange(f.batches)
-	f.deadline = time.Now().Add(ends - now)
-	inline := b.inline
+	linger := b.pace.linger(b.timeout)
+	f.deadline = time.Now().Add(ends - now + linger)
+	inline := b.inline && linger == 0
 	if own, ok := ctx.Deadline(); ok && inline && own.Before(f.deadline) {
 		if len(f.batches) == 1 {
 			f.deadline, f.ownDeadline = own, true // a leader in its own goroutine can leave in no other way
@@ -104,6 +105,9 @@ func (b *batcher) call(f *flight) {
 			err = fmt.Errorf("redisstore: the client panicked: %v", p)
 		}
 		how := judge(outcomes)
+		if how == storekit.Succeeded {
+			b.contact.answer(b.clock.Now())
+		}
 		switch {
 		case how != storekit.Failed || err != nil:
 		case f.ownDeadline && !time.Now().Before(f.deadline):

@@ -63,7 +63,7 @@ func newServers(client redis.UniversalClient, cfg Config, clock *storekit.Clock)
 	s.newBatcher = func(client *redis.Client, greet func(context.Context) error) *batcher {
 		b := &batcher{
 			send: s.sender.send, clock: clock, timeout: cfg.Timeout, inline: inline, seed: maphash.MakeSeed(),
-			pace: &pace{}, breaker: storekit.NewBreaker(cfg.Timeout),
+			pace: &pace{connections: connections(client)}, breaker: storekit.NewBreaker(cfg.Timeout),
 		}
 		if cfg.NoBreaker {
 			b.breaker = storekit.NeverOpen()
