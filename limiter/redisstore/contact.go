@@ -22,6 +22,10 @@ const (
 	// which has to be answered in the same time.
 	farShare = 4
 
+	// distantShare is the share of the time-out, one part in so many, above which a round trip is that of a server which
+	// is not near: TCP, TLS, the greeting and the call itself take about as many.
+	distantShare = 8
+
 	// pauseOfDemoted is between two rounds that drop connections to a server that denies writes. It doubles up to the
 	// longest, for a server that is a replica and stays one.
 	pauseOfDemoted, longestPauseOfDemoted = 100 * time.Millisecond, time.Second
@@ -272,17 +276,17 @@ func (c *contact) connect(
 		c.breaker.Explain(unauthenticated(err))
 		return false
 	}
-	if now := c.clock.Now(); now-began > c.timeout/farShare {
+	took := c.clock.Now() - began
+	c.measure(ctx, fresh)
+	// Both: on a machine with too much to do, connecting to a server near by takes long too, and calls get through.
+	if took > c.timeout/farShare && c.pace.distant(c.timeout) {
 		c.far.Store(true)
-		c.since.Store(max(1, int64(now)))
+		c.since.Store(max(1, int64(c.clock.Now())))
 		c.filling.Store(true)
-		c.measure(ctx, fresh)
 		c.teach(ctx, fresh)
 		if c.fill(ctx, client) {
 			c.breaker.Hasten(c.clock.Now())
 		}
-	} else {
-		c.measure(ctx, fresh)
 	}
 	if inspect != nil {
 		inspect(ctx, fresh)

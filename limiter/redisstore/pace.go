@@ -26,6 +26,12 @@ func (p *pace) far(timeout time.Duration) bool {
 	return p != nil && time.Duration(p.roundTrip.Load()) > timeout/farShare
 }
 
+// distant reports whether a round trip is so long that making a connection, which takes several, may take longer than a
+// call has. It errs on the side of near: then calls that make connections may run out of time.
+func (p *pace) distant(timeout time.Duration) bool {
+	return p != nil && time.Duration(p.roundTrip.Load()) > timeout/distantShare
+}
+
 // linger returns for how long the answer of a flight is still read when its callers have gone. Where the server is near
 // that is not worth a goroutine. Where it is far an answer that comes a little late would cost its connection, then a
 // call that has no time to make another, and so on.
