@@ -25,20 +25,24 @@ func TestHandlerAllocations(t *testing.T) {
 	tests := map[string]struct {
 		limit   limiter.Limit
 		percent int
+		ban     Ban
 		count   func(int) bool
 		want    float64 // the values stand in an arena, which is made for many requests at once
 	}{
-		"allowed":        {limiter.Per(1_000_000, year), 0, nil, 0},
-		"refused":        {limiter.Per(1, year), 0, nil, 0},
-		"in its Percent": {limiter.Per(1, year), 99, nil, 0},
-		"outside of it":  {limiter.Per(1, year), 1, nil, 0},
+		"allowed":        {limit: limiter.Per(1_000_000, year)},
+		"refused":        {limit: limiter.Per(1, year)},
+		"in its Percent": {limit: limiter.Per(1, year), percent: 99},
+		"outside of it":  {limit: limiter.Per(1, year), percent: 1},
+		"with a Ban":     {limit: limiter.Per(1_000_000, year), ban: Ban{After: 1, Within: year, For: year}},
+		"banned":         {limit: limiter.Per(1, year), ban: Ban{After: 1, Within: year, For: year}},
 		// One for the writer that the handler gets.
-		"watched": {limiter.Per(1_000_000, year), 0, func(int) bool { return true }, 1},
+		"watched": {limit: limiter.Per(1_000_000, year), count: func(int) bool { return true }, want: 1},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			m, err := New(Config{Rules: []Rule{{
 				Name: "ip", Key: ClientIP(), Limit: tt.limit, Percent: tt.percent, CountStatus: tt.count,
+				Ban: tt.ban,
 			}}})
 			if err != nil {
 				t.Fatal(err)
