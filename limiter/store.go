@@ -83,7 +83,8 @@ type Charge struct {
 	// of the two was charged.
 	Local bool
 	// Shared is true if the counter was judged by a count that it shares with other keys, which may be too high: a
-	// memstore that is full fills it in, and others leave it as it is. A refusal is then no proof of what the key did.
+	// memstore that is full sets it, and nobody clears it but a caller that uses the charge again. A refusal is then no
+	// proof of what the key did.
 	Shared bool
 }
 
