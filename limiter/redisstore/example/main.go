@@ -26,7 +26,7 @@ func main() {
 	flag.Parse()
 
 	client := redis.NewClient(&redis.Options{Addr: *server, ContextTimeoutEnabled: true})
-	handler, err := limited(client, *listen)
+	handler, err := limited(client, redisstore.Config{Prefix: "example:"}, *listen)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -35,8 +35,8 @@ func main() {
 
 // limited is the service of one instance. It starts while Redis is down: until that is back, each instance counts for
 // itself, with its share of the limit.
-func limited(client redis.UniversalClient, instance string) (http.Handler, error) {
-	store, err := redisstore.New(client, redisstore.Config{Prefix: "example:"})
+func limited(client redis.UniversalClient, cfg redisstore.Config, instance string) (http.Handler, error) {
+	store, err := redisstore.New(client, cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/httplimit/httplimit/limiter/redisstore"
 )
 
 func TestInstancesShareOneLimit(t *testing.T) {
@@ -17,7 +19,8 @@ func TestInstancesShareOneLimit(t *testing.T) {
 	for _, name := range []string{"first", "second"} {
 		client := redis.NewClient(&redis.Options{Addr: server.Addr(), ContextTimeoutEnabled: true})
 		t.Cleanup(func() { client.Close() })
-		handler, err := limited(client, name)
+		patient := redisstore.Config{Prefix: "example:", Timeout: 10 * time.Second} // no slow machine exceeds it
+		handler, err := limited(client, patient, name)
 		if err != nil {
 			t.Fatal(err)
 		}
