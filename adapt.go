@@ -20,8 +20,6 @@ type Outcome struct {
 	fields   fields.Builder
 	settled  bool
 
-	interrupted bool // the client had left when the handler returned an error
-
 	// Memory that is kept for the next request:
 	standing []fields.Standing
 	verdicts []Verdict
@@ -138,7 +136,7 @@ func (o *Outcome) Counts() bool {
 // Outcome to the garbage collector. What is not settled before is not refunded.
 func (o *Outcome) Release() {
 	o.clear()
-	o.settled, o.interrupted = false, false
+	o.settled = false
 	outcomes.Put(o)
 }
 

@@ -54,8 +54,9 @@ type Rule struct {
 	// under way count, so that nobody gets more guesses by making them at once: leave room for the clients that
 	// share an address. A status that was sent stays what it is, also if the client hangs up or the handler
 	// panics then; a panic before is 500, a connection that was taken over is 101. Two requests always count
-	// and are not asked about: of a client that left before anything was written, and one of which nobody can
-	// say how it was answered. What [Middleware.Allow] spends is not given back.
+	// and are not asked about: of a client that left and got nothing, or a status of 500 and above, which may come
+	// of its leaving; and one of which nobody can say how it was answered. What [Middleware.Allow] spends is not given
+	// back.
 	CountStatus func(status int) bool
 	// Failure says what happens when the store cannot decide; zero means FailLocal.
 	Failure FailurePolicy

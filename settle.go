@@ -14,7 +14,9 @@ const statusClientClosed = 499
 // Settle ends the Outcome: once, for refused requests too, when the handler has returned. status is that of the answer:
 // 101 for a connection that was taken over, 0 where nothing was written, which is 499 if the client has left by then
 // and 200 if not. Rules with CountStatus give back what status does not make count; 499 always counts, so that nobody
-// gets free tries by hanging up. A status that was sent stays what it is, whatever becomes of the body.
+// gets free tries by hanging up. A status of 500 and above is 499 too if the client has left by then: it is the end of
+// the request's context that most handlers fail of, and with it a reverse proxy's 502. Any other status that was sent
+// stays what it is, whatever becomes of the body.
 //
 // Where it cannot be known how the request is answered, the Outcome is released or forgotten without Settle: then the
 // request counts.
@@ -24,8 +26,9 @@ func (o *Outcome) Settle(status int) {
 	if o.settled {
 		return
 	}
-	switch status = final(status); {
-	case status == 0 && o.decision.clientLeft(), o.interrupted && status >= http.StatusInternalServerError:
+	status = final(status)
+	switch failed := status == 0 || status >= http.StatusInternalServerError; {
+	case failed && o.decision.clientLeft():
 		status = statusClientClosed
 	case status == 0:
 		status = http.StatusOK
@@ -37,10 +40,10 @@ func (o *Outcome) Settle(status int) {
 	o.settled = true
 }
 
-// SettleFailed is Settle for a handler that panicked or ended its goroutine. sent is the status that was sent by then
-// and stays; 0 for none, which is 499 if the client has left and 500 if not.
+// SettleFailed is Settle for a handler that panicked or ended its goroutine. sent is the status that was sent by then;
+// 0 for none, which is 499 if the client has left and 500 if not.
 func (o *Outcome) SettleFailed(sent int) {
-	if sent = final(sent); sent == 0 && !o.decision.clientLeft() {
+	if final(sent) == 0 {
 		sent = http.StatusInternalServerError
 	}
 	o.Settle(sent)
@@ -53,11 +56,6 @@ func final(status int) int {
 	}
 	return status
 }
-
-// HandlerFailed is for frameworks that answer the errors of handlers: an adapter calls it where a handler has returned
-// an error and sent nothing, leaves the error to the framework, and settles with the status that it becomes. If the
-// client has left by then, a status of 500 and above is 499: it is the end of their context that most handlers fail of.
-func (o *Outcome) HandlerFailed() { o.interrupted = o.decision.clientLeft() }
 
 // clientLeft reports whether the request's context has ended.
 func (d *decision) clientLeft() bool { return d.ctx != nil && d.ctx.Err() != nil }

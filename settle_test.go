@@ -23,6 +23,7 @@ func TestSettleFailed(t *testing.T) {
 		"a client that left before":      {0, true, 0},
 		"one that left during a success": {200, true, 200},
 		"one that left after an error":   {401, true, 401},
+		"one that left before a 502":     {502, true, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -56,7 +56,6 @@ func (s *settlement) settle(how func()) {
 // settleWith settles with the answer to an error, when Echo writes its status. To call the HTTPErrorHandler here
 // instead would keep the error from middleware around this one, which may make another of it.
 func (s *settlement) settleWith(answer *echo.Response) {
-	s.outcome.HandlerFailed()
 	answer.Before(func() { s.settle(func() { s.outcome.Settle(answer.Status) }) })
 }
 

@@ -19,7 +19,6 @@ func serveCounted(c *fiber.Ctx, o *httplimit.Outcome) error {
 	}()
 	err := c.Next()
 	if err != nil {
-		o.HandlerFailed()
 		answer(c, err)
 	}
 	returned = true

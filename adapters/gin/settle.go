@@ -21,7 +21,6 @@ func serveCounted(c *gin.Context, o *httplimit.Outcome) {
 		case !returned:
 			s.settle(func() { o.SettleFailed(sent) })
 		case sent == 0 && len(c.Errors) > errors:
-			o.HandlerFailed()
 			c.Writer = &unanswered{ResponseWriter: c.Writer, settlement: s}
 		default:
 			s.settle(func() { o.Settle(status(c)) })

@@ -182,6 +182,56 @@ func TestHangingUpOnASuccessRefundsNothing(t *testing.T) {
 	}
 }
 
+// TestHangingUpBeforeTheAnswerRefundsNothing: a client has the backend work and resets the connection, of which a
+// reverse proxy makes a 502 that nobody reads.
+func TestHangingUpBeforeTheAnswerRefundsNothing(t *testing.T) {
+	reached := make(chan bool, 20)
+	backend := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		reached <- true
+		<-r.Context().Done()
+	}))
+	defer backend.Close()
+	at, err := url.Parse(backend.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(at) }, ErrorLog: discarded}
+	reports := byIP("reports", limiter.PerHour(5))
+	reports.CountStatus = func(status int) bool { return status < 400 }
+	for _, f := range streaming() {
+		if !f.seesLeaving {
+			continue
+		}
+		t.Run(f.name, func(t *testing.T) {
+			st := scenario{around: limits(reports), download: proxy}.open(t, f)
+			begun := 0
+			for range 20 {
+				conn, answers := converse(t, st)
+				fmt.Fprint(conn, "GET /download HTTP/1.1\r\nHost: api.example\r\n\r\n")
+				answered := make(chan error, 1)
+				go func() {
+					_, err := answers.Peek(1)
+					answered <- err
+				}()
+				select {
+				case <-reached:
+					begun++
+				case err := <-answered: // a refusal
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				_ = conn.(*net.TCPConn).SetLinger(0)
+				conn.Close()
+				<-st.through
+			}
+			if begun != 5 {
+				t.Errorf("%d of 20 reports were begun, want 5", begun)
+			}
+		})
+	}
+}
+
 // TestRefusalsLeaveHTTP2ConnectionsAlone: what would close a connection of HTTP/1 is one stream among many here.
 func TestRefusalsLeaveHTTP2ConnectionsAlone(t *testing.T) {
 	for _, f := range frameworks() {
