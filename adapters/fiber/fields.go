@@ -3,6 +3,7 @@ package fiberlimit
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -37,27 +38,71 @@ func hasLine(head []byte, name string) bool {
 	return false
 }
 
-// fields returns a copy of the fields, as net/http has them: names in canonical form, Host left out, and trailers too.
-//
-// fasthttp appends trailers to the fields of the head, asked for or not. An X-Forwarded-For among them would stand to
-// the right of what the proxies wrote, where it is believed. So a field of a chunked request has no more lines than
-// it had in the head.
+// cookies returns the lines of the Cookie field: one, with the cookies that Fiber's c.Cookies finds, in a form of which
+// net/http reads the same. As they were sent, the two read some of them differently (spaces and quotes around values,
+// tabs around names, cookies without a name), and a client would be counted for another session than the one it has.
+func cookies(header *fasthttp.RequestHeader) []string {
+	var line []byte
+	header.VisitAllCookie(func(name, value []byte) {
+		if len(name) == 0 || len(bytes.TrimSpace(name)) < len(name) {
+			return
+		}
+		if len(line) > 0 {
+			line = append(line, "; "...)
+		}
+		line = append(append(append(line, name...), '='), value...)
+	})
+	if line == nil {
+		return nil
+	}
+	return []string{string(line)}
+}
+
+// fasthttp appends trailers to the fields of the head, asked for or not: where a field is not in the head, Fiber's
+// c.Get reads the trailer, so that a credential may stand there. But an X-Forwarded-For among them would stand to the
+// right of what the proxies wrote, where it is believed.
+
+// allLines returns the lines of a field, those of trailers before those of the head.
+func allLines(header *fasthttp.RequestHeader, name string) []string {
+	name = http.CanonicalHeaderKey(name)
+	var lines []string
+	header.VisitAll(func(field, line []byte) {
+		if http.CanonicalHeaderKey(string(field)) == name {
+			lines = append(lines, string(line))
+		}
+	})
+	if head, may := linesInHead(header); may && len(lines) > head[name] {
+		return slices.Concat(lines[head[name]:], lines[:head[name]])
+	}
+	return lines
+}
+
+// linesInHead returns how many lines each field has in the head. ok is false where there are no trailers, so that it
+// does not matter.
+func linesInHead(header *fasthttp.RequestHeader) (lines map[string]int, ok bool) {
+	if !mayHaveTrailers(header) {
+		return nil, false
+	}
+	lines = make(map[string]int)
+	header.VisitAllInOrder(func(name, _ []byte) { lines[http.CanonicalHeaderKey(string(name))]++ })
+	return lines, lines["Transfer-Encoding"] > 0
+}
+
+// fields returns a copy of the fields of the head, as net/http has them: names in canonical form, and Host left out.
 func fields(header *fasthttp.RequestHeader) http.Header {
 	all := make(http.Header)
 	header.VisitAll(func(name, line []byte) { all.Add(string(name), string(line)) })
 	all.Del("Host")
-	if !mayHaveTrailers(header) {
-		return all
-	}
-	head := make(map[string]int)
-	header.VisitAllInOrder(func(name, _ []byte) { head[http.CanonicalHeaderKey(string(name))]++ })
-	if head["Transfer-Encoding"] == 0 {
-		return all
-	}
-	for name, lines := range all {
-		if len(lines) > head[name] {
-			all[name] = lines[:head[name]]
+	if head, may := linesInHead(header); may {
+		for name, lines := range all {
+			if len(lines) > head[name] {
+				all[name] = lines[:head[name]]
+			}
 		}
+	}
+	all.Del(fiber.HeaderCookie)
+	if lines := cookies(header); lines != nil {
+		all[fiber.HeaderCookie] = lines
 	}
 	return all
 }

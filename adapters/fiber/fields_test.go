@@ -96,6 +96,73 @@ func TestTrailerIsNoField(t *testing.T) {
 	}
 }
 
+// TestCredentialInATrailer: c.Get finds it there, so it counts, and one in the head beside another one is ambiguous.
+func TestCredentialInATrailer(t *testing.T) {
+	const chunked = "Transfer-Encoding: chunked\n\n2\nhi\n0\nX-Api-Key: good\n\n"
+	for name, tt := range map[string]struct{ head, like string }{
+		"in the trailer alone":         {chunked, "X-Api-Key: good\n\n"},
+		"as in the head":               {"X-Api-Key: good\n" + chunked, "X-Api-Key: good\n\n"},
+		"another one than in the head": {"X-Api-Key: junk\n" + chunked, "X-Api-Key: a\nX-Api-Key: b\n\n"},
+	} {
+		for _, spelled := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, not normalized %v", name, spelled), func(t *testing.T) {
+				store := newSpy(t)
+				app := newApp(fiber.Config{DisableHeaderNormalizing: spelled})
+				app.Use(fiberlimit.New(limit(t, store, httplimit.Rule{Name: "key", Key: httplimit.APIKey("X-API-Key")})))
+				app.All("/", hello)
+				address := listen(t, app, "tcp", "127.0.0.1:0").String()
+				for _, rest := range []string{tt.head, tt.like} {
+					raw(t, "tcp", address, "POST / HTTP/1.1\nHost: x\nConnection: close\n"+rest)
+				}
+				if keys := store.keys(); len(keys) != 2 || keys[0] != keys[1] {
+					t.Errorf("got the keys %q, want the same twice", keys)
+				}
+			})
+		}
+	}
+}
+
+// TestCookiesAreThoseOfFiber: the session that counts is the one that c.Cookies finds, in whatever form it was sent.
+func TestCookiesAreThoseOfFiber(t *testing.T) {
+	ofRequest := httplimit.KeyFunc(func(r *http.Request) (string, error) {
+		c, err := r.Cookie("sid")
+		if err != nil {
+			return "", httplimit.ErrNoKey
+		}
+		return c.Value, nil
+	})
+	for name, lines := range map[string]string{
+		"spaces before the value":      "Cookie: sid=   good",
+		"quotes behind a space":        `Cookie: sid= "good"; sid=junk`,
+		"a tab in another name":        "Cookie: sid\t=junk; sid=good",
+		"a value without a name":       "Cookie: sid; sid=good",
+		"another value without a name": "Cookie: =sid=junk; sid=good",
+		"two lines":                    "Cookie: a=b; sid=good\nCookie: sid=junk",
+		"no other cookie":              "Cookie: sid=good",
+	} {
+		for kind, key := range map[string]httplimit.Key{"Cookie": httplimit.Cookie("sid"), "KeyFunc": ofRequest} {
+			for _, spelled := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%s, not normalized %v", name, kind, spelled), func(t *testing.T) {
+					store := newSpy(t)
+					app := newApp(fiber.Config{DisableHeaderNormalizing: spelled})
+					app.Use(fiberlimit.New(limit(t, store, httplimit.Rule{Name: "session", Key: key})))
+					app.Get("/", func(c *fiber.Ctx) error { return c.SendString(c.Cookies("sid")) })
+					address := listen(t, app, "tcp", "127.0.0.1:0").String()
+					for _, cookies := range []string{"Cookie: sid=good", lines} {
+						answer := raw(t, "tcp", address, "GET / HTTP/1.1\nHost: x\nConnection: close\n"+cookies+"\n\n")
+						if !strings.HasSuffix(answer, "good") {
+							t.Errorf("the handler of %q answered %q, want good", cookies, answer)
+						}
+					}
+					if keys := store.keys(); len(keys) != 2 || keys[0] != keys[1] {
+						t.Errorf("got the keys %q, want the same twice", keys)
+					}
+				})
+			}
+		}
+	}
+}
+
 // Every client has a key of its own, a header's, and the server reuses the buffers that it was read into.
 func TestParallelClientsKeepTheirKeys(t *testing.T) {
 	const clients, requests = 50, 20

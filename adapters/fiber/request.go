@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 
 	"github.com/gofiber/fiber/v2"
 )
@@ -43,8 +44,11 @@ func peer(c *fiber.Ctx) (at netip.AddrPort, other string) {
 
 func (r request) Values(name string) []string {
 	header := &r.c.Request().Header
+	if strings.EqualFold(name, fiber.HeaderCookie) {
+		return cookies(header)
+	}
 	if !plain(header, r.c.App().Config().DisableHeaderNormalizing) {
-		return fields(header).Values(name)
+		return allLines(header, name)
 	}
 	lines := header.PeekAll(name)
 	if len(lines) == 0 {
