@@ -23,9 +23,9 @@ type Config struct {
 // OnDeny of httplimit.Config is not used.
 //
 // httplimit.ClientIP sees the socket peer and all lines of the header that it is told to read: Fiber's own ProxyHeader
-// and trusted proxies do not matter. Keys of credentials see what Fiber's c.Get and c.Cookies find, in trailers too; the
-// request that a KeyFunc is given has no trailers, see [From]. httplimit.Route is c.Route().Path, the pattern without
-// its method: that of the route whose handler this is, so below Use that of Use. The request's context is
+// and trusted proxies do not matter. Keys of credentials see what Fiber's c.Get and c.Cookies find, in trailers too;
+// the request that a KeyFunc is given has no trailers, see [From]. httplimit.Route is c.Route().Path, the pattern
+// without its method: that of the route whose handler this is, so below Use that of Use. The request's context is
 // c.UserContext(), which does not end by itself when the client leaves.
 //
 // A rule with CountStatus is settled with the status of the answer when c.Next returns. Where that returns an error,

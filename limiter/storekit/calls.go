@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"time"
 )
@@ -37,7 +38,8 @@ func NewCalls(limit int) *Calls {
 //   - ctx's own error if ctx ended first,
 //   - one that wraps [context.DeadlineExceeded] if the time was over,
 //   - an [*UnavailableError] that wraps [ErrBusy] if too many calls are running, and then this one was not begun,
-//   - one that quotes the value with which call panicked.
+//   - one for a panic of call, which names the type of its value only, since that may hold a key; the text of a fault
+//     that the runtime found is in it.
 //
 // When ctx or the time ended, call may still be running: it must touch nothing then that belongs to the caller.
 func (c *Calls) Run(ctx context.Context, timeout time.Duration, call func(context.Context) error) error {
@@ -99,8 +101,17 @@ func (c *Calls) finish(ctx context.Context, call func(context.Context) error) (e
 	defer c.running.Add(-1)
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("storekit: the call panicked: %v", p)
+			err = errors.New("storekit: the call panicked: " + describePanic(p))
 		}
 	}()
 	return call(ctx)
+}
+
+// describePanic returns the text of a fault that the runtime found, and of all else the type only: the text may hold
+// the key of a client, and the error goes into logs.
+func describePanic(value any) string {
+	if fault, ok := value.(runtime.Error); ok {
+		return fault.Error()
+	}
+	return fmt.Sprintf("a %T", value)
 }

@@ -94,7 +94,7 @@ func TestCallsSurvive(t *testing.T) {
 		call func(context.Context) error
 		want string
 	}{
-		{"a panic", func(context.Context) error { panic("no such server") }, "no such server"},
+		{"a panic", func(context.Context) error { panic("no such server") }, "panicked: a string"},
 		{"an exit", func(context.Context) error { runtime.Goexit(); return nil }, "ended its goroutine"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -29,7 +29,7 @@ const (
 //   - the error of ctx, if ctx ends first;
 //   - an error that wraps [context.DeadlineExceeded] after timeout;
 //   - at once an [*UnavailableError] that wraps [ErrBusy] while 256 calls have not returned, in time or not;
-//   - an error that quotes the value, if store panics, and an error if it ends its goroutine.
+//   - an error if store panics or ends its goroutine. It does not quote the value of the panic, which may hold a key.
 //
 // After such an error the units may be spent all the same: a call that has begun goes on. It has a context with the
 // values of ctx that ends with the timeout, and not with ctx; a store that heeds it leaves no goroutine behind for
