@@ -50,6 +50,7 @@ func (m *Middleware) CheckHTTP(r *http.Request, route string, key, value any) *O
 	o := outcomes.Get().(*Outcome)
 	o.own.r, o.own.value, o.own.key, o.own.route = r, value, key, route
 	o.check(m, &o.own, false)
+	o.own.handBack()
 	return o
 }
 

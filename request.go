@@ -2,7 +2,9 @@ package httplimit
 
 import (
 	"context"
+	"io"
 	"net/http"
+	"reflect"
 )
 
 // Request is what the middleware needs to know of a request. [HTTPRequest] makes one of net/http's; adapters for
@@ -34,6 +36,7 @@ type httpRequest struct {
 	key     any
 	route   string        // by the framework
 	carrier *http.Request // of the value; nil until somebody asks
+	body    io.ReadCloser // that the carrier began with
 }
 
 func (h *httpRequest) Context() context.Context { return h.r.Context() }
@@ -59,9 +62,35 @@ func (h *httpRequest) HTTP() *http.Request {
 		return h.r
 	}
 	if h.carrier == nil {
-		h.carrier = h.r.WithContext(context.WithValue(h.r.Context(), h.key, h.value))
+		h.carrier, h.body = h.r.WithContext(context.WithValue(h.r.Context(), h.key, h.value)), h.r.Body
 	}
 	return h.carrier
+}
+
+// handBack gives the framework's request what a function has done to the carrier: one that reads the body has parsed a
+// form into it, or has put another body in its place, and the handler has to find that. What the function has done to
+// the framework's request itself stays.
+func (h *httpRequest) handBack() {
+	c := h.carrier
+	if c == nil {
+		return
+	}
+	if !sameBody(c.Body, h.body) {
+		h.r.Body = c.Body
+	}
+	if h.r.Form == nil {
+		h.r.Form = c.Form
+	}
+	if h.r.PostForm == nil {
+		h.r.PostForm = c.PostForm
+	}
+	if h.r.MultipartForm == nil {
+		h.r.MultipartForm = c.MultipartForm
+	}
+}
+
+func sameBody(a, b io.ReadCloser) bool {
+	return reflect.ValueOf(&a).Elem().Comparable() && a == b
 }
 
 // foreignRequest is the request of an adapter, which is asked once for its net/http form.

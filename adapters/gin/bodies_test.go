@@ -1,0 +1,47 @@
+package ginlimit_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/gin-gonic/gin"
+	"github.com/httplimit/httplimit"
+	ginlimit "github.com/httplimit/httplimit/adapters/gin"
+	"github.com/httplimit/httplimit/limiter"
+)
+
+// TestHandlersFindTheBodyThatAKeyHasRead: however a KeyFunc reads it.
+func TestHandlersFindTheBodyThatAKeyHasRead(t *testing.T) {
+	for name, read := range map[string]func(*http.Request) string{
+		"the request's form": func(r *http.Request) string { return r.PostFormValue("name") },
+		"a body put back": func(r *http.Request) string {
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(strings.NewReader(string(body)))
+			return string(body)
+		},
+		"Gin's form": func(r *http.Request) string { c, _ := ginlimit.From(r); return c.PostForm("name") },
+		"a body put back into Gin's request": func(r *http.Request) string {
+			c, _ := ginlimit.From(r)
+			body, _ := io.ReadAll(c.Request.Body)
+			c.Request.Body = io.NopCloser(strings.NewReader(string(body)))
+			return string(body)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			engine, found := newEngine(), ""
+			m := limit(t, nil, httplimit.Rule{Name: "login", Limit: limiter.PerDay(5),
+				Key: httplimit.KeyFunc(func(r *http.Request) (string, error) { found = read(r); return found, nil })})
+			engine.POST("/login", ginlimit.New(m), func(c *gin.Context) { c.String(http.StatusOK, c.PostForm("name")) })
+			r := httptest.NewRequest(http.MethodPost, "/login", strings.NewReader("name=ann"))
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			answer := httptest.NewRecorder()
+			engine.ServeHTTP(answer, r)
+			if got := answer.Body.String(); got != "ann" || !strings.Contains(found, "ann") {
+				t.Errorf("the key found %q and the handler %q, want ann for both", found, got)
+			}
+		})
+	}
+}
