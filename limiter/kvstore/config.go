@@ -74,6 +74,8 @@ func New(kv KV, cfg Config) (*Store, error) {
 		queue:    newQueue(cfg.Timeout),
 		direct:   cfg.Direct,
 		address:  cfg.Address,
+
+		reconnector: newReconnector(kv),
 	}
 	if s.breaker = storekit.NewBreaker(cfg.Timeout); cfg.NoBreaker {
 		s.breaker = storekit.NeverOpen()

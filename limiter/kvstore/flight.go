@@ -147,7 +147,9 @@ func (s *Store) call(ctx context.Context, f func(context.Context) error) error {
 	case ctx.Err() != nil, errors.Is(err, storekit.ErrBusy):
 		outcome = storekit.Undecided
 	}
-	s.breaker.End(permit, s.clock.Now(), outcome, err)
+	if s.breaker.End(permit, s.clock.Now(), outcome, err) && s.reconnector.due(permit, err) {
+		go s.reconnect() // the caller's time is over
+	}
 	return err
 }
 

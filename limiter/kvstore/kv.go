@@ -30,3 +30,20 @@ type KV interface {
 	//   - An Add whose outcome is unknown, because the connection broke, is an error. It is not repeated.
 	Add(ctx context.Context, key string, delta int64, ttl time.Duration) (int64, error)
 }
+
+// Reconnector is a [KV] that keeps connections idle and can drop them. Implement it where the client does not notice
+// that a connection went silent, as behind a firewall that has forgotten it: without it a [Store] uses up such
+// connections one by one, with a pause after each.
+type Reconnector interface {
+	KV
+
+	// Reconnect drops the connections that are idle at this moment, so that the calls that follow make new ones. Those
+	// in use are left alone. It must return soon: it waits for no server.
+	//
+	// A Store calls it in a goroutine of its own, where calls time out and that opens the breaker, or a probe of the
+	// open breaker times out. The next probe follows at once, on a new connection. If that fails too, it was not the
+	// connections: there is a pause, and another probe on what there is then, before the next Reconnect. So a
+	// server that is slow, or away, is not flooded with connections, and one to which a connection takes longer
+	// than Config.Timeout is reached by those that were made meanwhile.
+	Reconnect()
+}

@@ -26,6 +26,8 @@ type Store struct {
 	direct   bool
 	address  string
 
+	reconnector *reconnector
+
 	spentUnderError atomic.Uint64
 }
 

@@ -26,6 +26,8 @@ const (
 	mostClosed = 128
 )
 
+var _ kvstore.Reconnector = (*counters)(nil)
+
 var errRaced = errors.New("memcachestore: an item came and went while it was increased")
 
 // counters is a [kvstore.KV] over memcached's numbers. The client knows no contexts: either the caller stops waiting at
@@ -129,6 +131,11 @@ func (c *counters) increase(ctx context.Context, key string, delta int64, ttl ti
 		}
 	}
 	return 0, errRaced
+}
+
+// Reconnect closes the connections that the client keeps idle. It may be used afterwards, and dials.
+func (c *counters) Reconnect() {
+	_ = c.client.Close() // what cannot be closed is dropped all the same
 }
 
 // checkTime returns an error if a command that begins now might end after ctx.

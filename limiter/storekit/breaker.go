@@ -71,6 +71,9 @@ type BreakerState struct {
 // Permit is the right to one call. Hand it to [Breaker.End].
 type Permit struct{ probe uint64 }
 
+// Probe reports whether the call is a probe of a breaker that is open.
+func (p Permit) Probe() bool { return p.probe != 0 }
+
 // NewBreaker returns a closed breaker for calls that take at most timeout.
 func NewBreaker(timeout time.Duration) *Breaker {
 	shortest := timeoutsToOpen * timeout
@@ -108,19 +111,21 @@ func (b *Breaker) Begin(now time.Duration) (Permit, error) {
 	return Permit{probe: b.probe}, nil
 }
 
-// End reports how the call ended for which Begin gave the permit. cause is the error of a call that Failed.
+// End takes note of how the call ended for which Begin gave the permit. cause is the error of a call that Failed. It
+// reports whether this failure opened the breaker, or was that of the latest probe: other failures say nothing new.
 //
 // Of the causes since the last success the breaker keeps the first one that says more than that a time-out was over.
-func (b *Breaker) End(p Permit, now time.Duration, how Outcome, cause error) {
+func (b *Breaker) End(p Permit, now time.Duration, how Outcome, cause error) (decisive bool) {
 	switch {
 	case b == nil:
 	case how == Succeeded:
 		b.succeeded()
 	case how == Failed:
-		b.failed(p, now, cause)
-	case p.probe != 0:
+		return b.failed(p, now, cause)
+	case p.Probe():
 		b.retract(p, now)
 	}
+	return false
 }
 
 // Explain reports why calls fail, where that was found out beside them: a call may only know that its time was over,
@@ -189,7 +194,7 @@ func (b *Breaker) succeeded() {
 	b.open.Store(false)
 }
 
-func (b *Breaker) failed(p Permit, now time.Duration, cause error) {
+func (b *Breaker) failed(p Permit, now time.Duration, cause error) (decisive bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if cause != nil && (b.cause == nil || !b.explained && saysLittle(b.cause) && !saysLittle(cause)) {
@@ -197,23 +202,26 @@ func (b *Breaker) failed(p Permit, now time.Duration, cause error) {
 	}
 	if b.open.Load() {
 		// A call that began before the breaker opened says nothing new.
-		if b.isProbing(p) {
-			b.pause = min(2*b.pause, b.longest)
-			b.next = now + b.pause
-			b.probing = false
+		if !b.isProbing(p) {
+			return false
 		}
-		return
+		b.pause = min(2*b.pause, b.longest)
+		b.next = now + b.pause
+		b.probing = false
+		return true
 	}
 	if b.failures == 0 {
 		b.first, b.since = now, time.Now()
 	}
 	b.failures++
 	b.unsettled.Store(true)
-	if !b.stays && b.failures >= failuresToOpen && now-b.first >= timeoutsToOpen*b.timeout {
-		b.pause = b.shortest
-		b.next = now + b.pause
-		b.open.Store(true)
+	if b.stays || b.failures < failuresToOpen || now-b.first < timeoutsToOpen*b.timeout {
+		return false
 	}
+	b.pause = b.shortest
+	b.next = now + b.pause
+	b.open.Store(true)
+	return true
 }
 
 // saysLittle reports whether the error only says that a time-out was over. One of dialling says more: that the server

@@ -221,3 +221,41 @@ func BenchmarkBreakerOpen(b *testing.B) {
 		}
 	}
 }
+
+// A failure is decisive if it opens the breaker, or is that of the latest probe.
+func TestBreakerTellsDecisiveFailures(t *testing.T) {
+	b := storekit.NewBreaker(timeout)
+	begin := func(at time.Duration, wantProbe bool) storekit.Permit {
+		t.Helper()
+		p, err := b.Begin(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Probe() != wantProbe {
+			t.Errorf("at %v: a probe: got %v, want %v", at, p.Probe(), wantProbe)
+		}
+		return p
+	}
+	end := func(p storekit.Permit, at time.Duration, how storekit.Outcome, want bool) {
+		t.Helper()
+		if got := b.End(p, at, how, nil); got != want {
+			t.Errorf("at %v, outcome %d: decisive: got %v, want %v", at, how, got, want)
+		}
+	}
+	early := begin(0, false)
+	for at := range 4 {
+		end(begin(0, false), time.Duration(at)*25*ms, storekit.Failed, false)
+	}
+	end(begin(0, false), 100*ms, storekit.Failed, true) // opens
+	end(early, 101*ms, storekit.Failed, false)
+	lost := begin(200*ms, true)
+	latest := begin(300*ms, true)
+	end(lost, 301*ms, storekit.Failed, false)
+	end(latest, 302*ms, storekit.Failed, true)
+	end(begin(502*ms, true), 503*ms, storekit.Undecided, false)
+	end(begin(503*ms, true), 504*ms, storekit.Succeeded, false)
+
+	if b := storekit.NeverOpen(); b.End(storekit.Permit{}, 0, storekit.Failed, nil) {
+		t.Error("a breaker that never opens: decisive, want not")
+	}
+}

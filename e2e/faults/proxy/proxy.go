@@ -107,6 +107,13 @@ func (p *Proxy) Mute() {
 	}
 }
 
+// MuteSome is [Proxy.Mute] for n of the open connections, whichever.
+func (p *Proxy) MuteSome(n int) {
+	for _, l := range p.open()[:n] {
+		l.mute.Store(true)
+	}
+}
+
 func (p *Proxy) open() []*link {
 	p.mu.Lock()
 	defer p.mu.Unlock()
