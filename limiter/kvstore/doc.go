@@ -47,6 +47,12 @@
 // errors of context, io, net, os and syscall. Other texts are cut after 300 bytes. [errors.Is] and [errors.As] find
 // what the KV returned; [errors.Unwrap] does not.
 //
+// # Connections
+//
+// A KV that keeps connections idle implements [Reconnector] if it can drop them, unless its client notices by itself
+// that one went silent. A thousand silent connections then cost the few calls that open the breaker, and not a call and
+// a pause of up to a second each.
+//
 // # Time
 //
 // The clock is this process's: the wall clock, read once in [New], and monotonic from there. If the clocks of two

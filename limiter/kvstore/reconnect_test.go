@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/httplimit/httplimit/limiter"
 	"github.com/httplimit/httplimit/limiter/kvstore"
 	"github.com/httplimit/httplimit/limiter/storekit"
 )
@@ -32,8 +33,8 @@ type pooledKV struct {
 	reconnects int
 }
 
-// become changes what calls find from now on: the time that an answer takes, whether new connections are silent, and how
-// many are idle and silent.
+// become changes what calls find from now on: the time that an answer takes, whether new connections are silent, and
+// how many are idle and silent.
 func (kv *pooledKV) become(trip time.Duration, away bool, silent int) {
 	kv.mu.Lock()
 	defer kv.mu.Unlock()
@@ -133,26 +134,24 @@ func forTime(d time.Duration) func(error) bool {
 // However many idle connections went silent, the failures that open the breaker are all that they cost.
 func TestSilentConnections(t *testing.T) {
 	for _, tc := range []struct {
-		name   string
-		silent int
-		kv     pooledKV
-		trip   time.Duration
-		direct bool
-		want   int // calls without an answer
+		name    string
+		silent  int
+		timeout time.Duration // of the client
+		dial    time.Duration
+		direct  bool
+		want    int // calls without an answer
 	}{
-		{"a few, which open no breaker", 3, pooledKV{timeout: time.Second}, 0, false, 3},
-		{"16", 16, pooledKV{timeout: time.Second}, 0, false, 5},
-		{"1000", 1000, pooledKV{timeout: time.Second}, 0, false, 5},
-		{"1000, Direct", 1000, pooledKV{timeout: 25 * time.Millisecond}, 0, true, 5},
+		{"a few, which open no breaker", 3, time.Second, 0, false, 3},
+		{"16", 16, time.Second, 0, false, 5},
+		{"1000", 1000, time.Second, 0, false, 5},
+		{"1000, Direct", 1000, 25 * time.Millisecond, 0, true, 5},
 		// The first probe makes a connection, which takes too long for it; the next one has that.
-		{"1000, connecting takes longer than a decision", 1000,
-			pooledKV{timeout: time.Second, dial: 45 * time.Millisecond}, 10 * time.Millisecond, false, 6},
+		{"1000, connecting takes longer than a decision", 1000, time.Second, 45 * time.Millisecond, false, 6},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				kv := &tc.kv
-				kv.KV = newMapKV(time.Now)
-				kv.become(tc.trip, false, tc.silent)
+				kv := &pooledKV{KV: newMapKV(time.Now), timeout: tc.timeout, dial: tc.dial}
+				kv.become(10*time.Millisecond, false, tc.silent)
 				store := newStore(t, kv, kvstore.Config{Direct: tc.direct})
 				if got := askUntil(t, store, decided); got != tc.want {
 					t.Errorf("calls without an answer: got %d, want %d", got, tc.want)
@@ -161,6 +160,43 @@ func TestSilentConnections(t *testing.T) {
 					t.Errorf("reconnects: got %d, want %d", got, min(1, tc.silent/5))
 				}
 				time.Sleep(time.Minute) // for the client to give up
+			})
+		})
+	}
+}
+
+// Many callers at once, also to a KV to which a connection takes longer than a decision: those that are made beside the
+// calls are kept, until there are enough for all.
+func TestSilentConnectionsOfManyCallers(t *testing.T) {
+	for name, dial := range map[string]time.Duration{"near": time.Millisecond, "far": 45 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const callers, inARow = 16, 50
+				kv := &pooledKV{KV: newMapKV(time.Now), timeout: time.Second, dial: dial}
+				kv.become(10*time.Millisecond, false, 64)
+				store := newStore(t, kv, kvstore.Config{})
+				var all sync.WaitGroup
+				start := time.Now()
+				for i := range callers {
+					all.Go(func() {
+						c := charge(limiter.PerDay(1_000_000), 1)
+						c.Key = fmt.Sprint(i)
+						for row := 0; row < inARow; time.Sleep(5 * time.Millisecond) {
+							if row++; time.Since(start) > time.Minute {
+								t.Errorf("caller %d: not answered %d times in a row within a minute", i, inARow)
+								return
+							}
+							if _, err := store.Take(context.Background(), []limiter.Charge{c}); err != nil {
+								row = 0
+							}
+						}
+					})
+				}
+				all.Wait()
+				if _, got := kv.counts(); got > 1 {
+					t.Errorf("reconnects: got %d, want 1 at most", got)
+				}
+				time.Sleep(time.Minute)
 			})
 		})
 	}

@@ -22,4 +22,9 @@
 // number of keys that are asked for at the same time: it is 2 unless set, and every call beyond opens a connection and
 // closes it again. Callers who ask for one key share their calls, so a client that sends a thousand requests at once
 // needs a connection or two.
+//
+// The client does not notice that an idle connection went silent, as behind a firewall that has forgotten it. When
+// calls time out and that opens the breaker, or a probe of it times out, the store closes the connections that the
+// client keeps idle, by its Close, so that the next probe dials: see [kvstore.Reconnector]. The client works on, and
+// connections in use are left alone; other code that uses the client dials too.
 package memcachestore

@@ -57,7 +57,8 @@ type Config struct {
 }
 
 // Store is a [limiter.Store] on memcached. Make one with [New] and share it; it is safe for concurrent use and has
-// nothing to close. The client stays the caller's.
+// nothing to close. The client stays the caller's; the store closes its idle connections when calls have timed out, see
+// the package comment.
 type Store struct {
 	engine *kvstore.Store
 	client *memcache.Client
