@@ -104,9 +104,7 @@ func startPooled(t *testing.T, idle int, cfg memcachestore.Config) (*proxy.Proxy
 		client.Timeout = cfg.Timeout / 4
 	}
 	s := memcachedStore(t, client, cfg)
-	if err := takeOne(s, "key"); err != nil {
-		t.Fatal(err)
-	}
+	servers.Await(t, "a decision", func() bool { return takeOne(s, "key") == nil })
 	return p, s
 }
 
