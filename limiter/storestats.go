@@ -45,8 +45,8 @@ type ServerStats struct {
 
 	// Healthy is false while the store does not send its ordinary calls to the server, but single probes.
 	Healthy bool `json:"healthy"`
-	// Since is when the server was last found healthy or, if it is not Healthy, when the failures began. It is the
-	// zero time before the first answer.
+	// Since is when the first call succeeded after the last outage, or at all; if not Healthy, when the failures began.
+	// It is the zero time before the first answer.
 	Since time.Time `json:"since,omitzero"`
 	// Cause is the first error of the outage, "" while Healthy.
 	Cause string `json:"cause,omitempty"`

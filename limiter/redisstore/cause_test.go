@@ -320,9 +320,11 @@ func TestStatsOfUnitsSpentUnderAnError(t *testing.T) {
 		err  error
 		want uint64
 	}{
-		"the answer is lost": {io.ErrUnexpectedEOF, 7},
-		"never sent":         {&net.OpError{Op: "dial", Err: errors.New("connection refused")}, 0},
-		"denied":             {reply("NOPERM this user has no permissions"), 0},
+		"the answer is lost":   {io.ErrUnexpectedEOF, 7},
+		"never sent":           {&net.OpError{Op: "dial", Err: errors.New("connection refused")}, 0},
+		"the client is closed": {redis.ErrClosed, 0},
+		"no connection free":   {redis.ErrPoolTimeout, 0},
+		"denied":               {reply("NOPERM this user has no permissions"), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := connect(t, startFake(t).Addr())

@@ -57,6 +57,11 @@ func notReached(err error) bool {
 	return errors.As(err, &network) && network.Op == "dial" || errors.As(err, &certificate)
 }
 
+// notSent reports whether the client has sent nothing: it reached no server, or had no connection to give.
+func notSent(err error) bool {
+	return notReached(err) || errors.Is(err, redis.ErrClosed) || errors.Is(err, redis.ErrPoolTimeout)
+}
+
 // authWords are how servers answer a client whose name or password they do not accept, or that has sent none: Redis from
 // 6 and before, its ports, services and proxies. Lower case.
 var authWords = []string{

@@ -171,7 +171,7 @@ func (b *batcher) finish(f *flight, outcomes []outcome, err error, how storekit.
 	b.learn(f, now, outcomes, err, how)
 	for i, w := range f.batches {
 		if err != nil {
-			w.outcome = outcome{err: err, unknown: f.sent && !notReached(err)}
+			w.outcome = outcome{err: err, unknown: f.sent && !notSent(err)}
 		} else {
 			w.outcome = outcomes[i]
 		}

@@ -123,7 +123,7 @@ func (s *sender) finish(c *scriptCall, again []scriptCall) []scriptCall {
 	if err != nil {
 		told := withoutKeys(fmt.Errorf("redisstore: %w", unauthenticated(err)), c.batches)
 		for i := range c.outcomes {
-			c.outcomes[i] = outcome{err: told, again: notExecuted(err), unknown: !isReply(err) && !notExecuted(err)}
+			c.outcomes[i] = outcome{err: told, again: notExecuted(err), unknown: !isReply(err) && !notSent(err)}
 		}
 		if redis.HasErrorPrefix(err, "NOSCRIPT") && !c.source {
 			again = append(again, scriptCall{script: c.script, batches: c.batches, outcomes: c.outcomes, source: true})
