@@ -1,17 +1,21 @@
 package faults_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/httplimit/httplimit"
+	"github.com/httplimit/httplimit/e2e/servers"
 	"github.com/httplimit/httplimit/limiter"
 	"github.com/httplimit/httplimit/limiter/redisstore"
 )
@@ -27,11 +31,12 @@ func TestDeniedWritesLetNoOffenderThrough(t *testing.T) {
 		{"OOM", set("maxmemory", "1"), set("maxmemory", "0")},
 		{"READONLY", command("REPLICAOF", "127.0.0.1", "1"), command("REPLICAOF", "NO", "ONE")},
 		{"NOREPLICAS", set("min-replicas-to-write", "1"), set("min-replicas-to-write", "0")},
+		{"MISCONF", cannotSave, set("stop-writes-on-bgsave-error", "no")},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			beside(t)
 			const limit, requests = 10, 242
-			r := startRedis(t, options{})
+			r := startRedis(t, options{server: []string{"--dir", t.TempDir()}})
 			// Without the deny cache every request asks.
 			store := redisStore(t, r.client, redisstore.Config{Timeout: timeout, DenyCache: -1})
 			m, err := httplimit.New(httplimit.Config{
@@ -95,4 +100,23 @@ func TestDeniedWritesLetNoOffenderThrough(t *testing.T) {
 			}
 		})
 	}
+}
+
+// cannotSave takes the folder away into which the server saves, which is one of the test's, and has it notice.
+func cannotSave(t *testing.T, r *rig) {
+	t.Helper()
+	ctx := context.Background()
+	folder, err := r.admin.ConfigGet(ctx, "dir").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(folder["dir"]); err != nil {
+		t.Fatal(err)
+	}
+	r.do(t, "CONFIG", "SET", "save", "3600 1")
+	r.do(t, "BGSAVE")
+	servers.Await(t, "the server has failed to save", func() bool {
+		info, err := r.admin.Info(ctx, "persistence").Result()
+		return err == nil && strings.Contains(info, "rdb_last_bgsave_status:err")
+	})
 }
