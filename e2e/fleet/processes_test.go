@@ -128,6 +128,12 @@ func (c *caller) run() error {
 			c.spent = c.spent[:n-1]
 			continue
 		}
+		if c.random.IntN(2) == 0 {
+			if err := c.take([]limiter.Charge{crowded(known, c.random)}); err != nil {
+				return err
+			}
+			continue
+		}
 		batch := make([]limiter.Charge, 1+c.random.IntN(3))
 		for i, n := range c.random.Perm(len(known))[:len(batch)] {
 			batch[i] = known[n]
@@ -141,6 +147,18 @@ func (c *caller) run() error {
 		}
 	}
 	return nil
+}
+
+// crowded returns a charge for which many ask at once: they share a flight, and its last units.
+func crowded(known []limiter.Charge, random *rand.Rand) limiter.Charge {
+	charge := known[0]
+	if random.IntN(2) == 0 {
+		charge = known[slices.IndexFunc(known, func(k limiter.Charge) bool {
+			return k.Limit.Algorithm == limiter.StrictWindow
+		})]
+	}
+	charge.Cost = 1
+	return charge
 }
 
 func (c *caller) take(batch []limiter.Charge) error {
