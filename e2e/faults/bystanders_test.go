@@ -80,6 +80,11 @@ func TestDeniedWritesLetNoOffenderThrough(t *testing.T) {
 					through++
 				}
 			}
+			// Then the others are alone, for longer than a breaker takes to open: a denial is an answer.
+			time.Sleep(3 * timeout)
+			if status, _ := ask("offender"); status != http.StatusTooManyRequests {
+				t.Errorf("the offender after others were alone: got %d, want 429", status)
+			}
 			over.Store(true)
 			others.Wait()
 			if through > 0 || undecided.Load() == 0 {
