@@ -27,11 +27,11 @@ type batch struct {
 	answered bool // the flight has answered the batch, or found that nobody waits
 
 	// While the caller waits for another's flight.
-	ctx     context.Context // of the caller, for its values
-	waitsIn *line
-	wake    chan struct{} // closed with the answer
-	ends    time.Time     // when the caller gives up
-	boarded bool          // the flight is under way; guarded by the queue's lock
+	ctx      context.Context // of the caller, for its values
+	waitsIn  *line
+	wake     chan struct{} // closed with the answer
+	ends     time.Time     // when the caller gives up
+	inFlight bool          // its flight is under way; guarded by the queue's lock
 
 	// Most batches are of one charge and alone, and need no memory beside this.
 	single struct {

@@ -154,7 +154,7 @@ func (q *queue) begin(l *line, now time.Time) *flight {
 		return nil
 	}
 	for _, b := range batches {
-		b.boarded = true
+		b.inFlight = true
 	}
 	return q.fly(l, &flight{batches: batches, line: l}, now)
 }
@@ -191,7 +191,7 @@ func (q *queue) end(s *Store, f *flight, err error) {
 func (q *queue) hurry(s *Store, b *batch) time.Time {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if b.boarded {
+	if b.inFlight {
 		return b.ends
 	}
 	now, l := time.Now(), b.waitsIn
