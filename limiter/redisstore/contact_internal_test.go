@@ -139,6 +139,28 @@ func TestLateAnswerOfADistantServer(t *testing.T) {
 	}
 }
 
+// A process with much to do when it begins takes its server for a distant one, until some flights were faster.
+func TestServerIsNotTakenForDistantForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(true, takes(time.Millisecond))
+		b.pace = &pace{}
+		b.pace.set(20 * time.Millisecond)
+		b.contact = &contact{}
+		b.contact.met.Store(true)
+		for i := range trips {
+			if !b.pace.far(testTimeout) {
+				t.Fatalf("after %d flights: not far, want that only after %d", i, trips)
+			}
+			if err := b.ask(t.Context(), fmt.Sprint(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if b.pace.far(testTimeout) {
+			t.Errorf("after %d flights of a millisecond the server is still taken to be far", trips)
+		}
+	})
+}
+
 // Addresses come and go, as those of a Cluster in containers do. What the topology no longer names is forgotten.
 func TestServersDoNotPileUp(t *testing.T) {
 	now := 0

@@ -166,6 +166,7 @@ func (b *batcher) finish(f *flight, outcomes []outcome, err error, how storekit.
 	b.end(f)
 	b.mu.Unlock()
 	if b.contact != nil && fastest > 0 {
+		b.pace.atMost(fastest)
 		b.contact.notices.roundTrip(fastest, b.timeout)
 	}
 	b.learn(f, now, outcomes, err, how)
