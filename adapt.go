@@ -19,6 +19,7 @@ type Outcome struct {
 	exposure *exposure // what outlives the Outcome; nil without Config.Expose
 	fields   fields.Builder
 	settled  bool
+	held     bool // by Hold
 
 	// Memory that is kept for the next request:
 	standing []fields.Standing
@@ -71,15 +72,19 @@ func (o *Outcome) check(m *Middleware, r Request, borrowed bool) {
 		}
 		o.buildFields()
 	}
-	if s.observer != nil {
+	switch {
+	case s.observer == nil:
+	case s.inFlight:
+		o.observe(r)
+	default:
 		d.observe(r)
 	}
 }
 
-// keepKeys copies the keys that Settle or Spend will need.
+// keepKeys copies the keys that Settle, Hold or Spend will need.
 func (d *decision) keepKeys() {
 	for i := range d.rules {
-		if d.s.expose || d.rules[i].CountStatus != nil {
+		if d.s.expose || d.rules[i].CountStatus != nil || d.rules[i].InFlight {
 			d.charges[i].Key = strings.Clone(d.charges[i].Key)
 		}
 	}
@@ -121,9 +126,13 @@ func (o *Outcome) Context() context.Context {
 	return context.WithValue(o.decision.ctx, exposureKey{}, o.exposure)
 }
 
-// Counts reports whether Settle needs to know the status. Where it does not, the Outcome may be settled or released
-// before the handler is called.
-func (o *Outcome) Counts() bool {
+// Counts reports whether Settle has to be called when the handler has returned: it needs to know the status, or it gives
+// back places that [Outcome.Hold] has not taken over. Where it does not, the Outcome may be settled or released before
+// the handler is called.
+func (o *Outcome) Counts() bool { return o.holds() || o.countsStatus() }
+
+// countsStatus reports whether Settle needs to know the status.
+func (o *Outcome) countsStatus() bool {
 	for i := range o.decision.rules {
 		if r := &o.decision.rules[i]; r.CountStatus != nil && (r.spent || o.exposure != nil) {
 			return true
@@ -137,7 +146,7 @@ func (o *Outcome) Counts() bool {
 // Outcome to the garbage collector. What is not settled before is not refunded.
 func (o *Outcome) Release() {
 	o.clear()
-	o.settled = false
+	o.settled, o.held = false, false
 	outcomes.Put(o)
 }
 

@@ -121,6 +121,7 @@ type settings struct {
 	expose    bool
 	observer  Observer
 	bans      bool // a rule has a Ban
+	inFlight  bool // a rule has InFlight
 	logger    *logger
 	windows   windowSet
 }

@@ -75,7 +75,7 @@ func (e *exposure) verdicts() []Verdict {
 //
 // Counts saturate at [limiter.MaxCount].
 //
-// It returns an error if the rule did not apply to the request, or if the store could not be reached. Units that were
+// It returns an error if the rule did not apply to the request or is InFlight, or if the store could not be reached. Units that were
 // to be given back then stay charged and are not given back again, as nobody knows whether the store has done it: do
 // not repeat the call, which would give back other units.
 //
@@ -90,6 +90,9 @@ func Spend(ctx context.Context, rule string, n int64) error {
 		for i := range e.rules {
 			if e.rules[i].rule.Name != rule {
 				continue
+			}
+			if e.rules[i].rule.InFlight {
+				return fmt.Errorf("httplimit: Spend for rule %q: %w", rule, errPlaces)
 			}
 			do := e.spend
 			if n < 0 {

@@ -89,6 +89,11 @@ func (d *decision) take(ctx context.Context) {
 	if fromMemory := err == nil && !taken && d.charges[0].Cached; d.s.observer != nil && !fromMemory {
 		d.asked = max(1, time.Since(d.m.made)-began)
 	}
+	if d.s.inFlight {
+		for i := range d.rules {
+			d.rules[i].waitForPlace(&d.charges[i])
+		}
+	}
 	if d.s.bans {
 		d.takeBans(err == nil)
 	}

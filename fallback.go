@@ -103,6 +103,7 @@ func (d *decision) countLocally(ctx context.Context, which []int) {
 		return
 	}
 	for j, i := range which {
+		d.rules[i].waitForPlace(&batch[j])
 		d.rules[i].source, d.rules[i].whole, d.charges[i] = SourceLocal, d.charges[i].Limit, batch[j]
 		d.judged(&d.rules[i], &d.charges[i], taken)
 	}

@@ -15,7 +15,8 @@ import (
 // The time in a field (t, reset) is that until the whole quota is free again; after a refusal it is that of
 // Retry-After, and RateLimit lists only the rules that were violated. A limit of 0 has no such time: RateLimitFields
 // leave t out, and the styles that need a reset tell the limit's window. Styles that can describe one rule only take
-// the violated one with the longest wait, else the one with the least left.
+// the violated one with the longest wait, else the one with the least left. A rule with InFlight has no such time and
+// no window: RateLimitFields leave t out and have qu="concurrent-requests" instead of w, the other styles leave it out.
 type HeaderStyle uint16
 
 // The bits are those of fields.Style.
@@ -101,7 +102,7 @@ func (o *Outcome) listStandings() (usual bool) {
 		}
 		o.standing = append(o.standing, fields.Standing{})
 		s := &o.standing[len(o.standing)-1]
-		s.Policy, s.Quota, s.Window = r.index, limit.Requests, limit.Window
+		s.Policy, s.Quota, s.Window, s.InFlight = r.index, limit.Requests, limit.Window, r.InFlight
 		s.Remaining = min(c.Remaining, limit.Requests) // a burst can be larger than the quota
 		s.ResetAfter, s.RetryAfter, s.Violated = c.ResetAfter, c.RetryAfter, r.violated
 	}
@@ -121,7 +122,7 @@ func policies(rules []rule) fields.Policies {
 		if len(text) > 0 {
 			text = append(text, ", "...)
 		}
-		text = fields.AppendPolicy(text, p.Names[i], r.Limit.Requests, r.Limit.Window)
+		text = fields.AppendPolicy(text, p.Names[i], r.Limit.Requests, r.Limit.Window, r.InFlight)
 	}
 	p.Field = string(text)
 	return p

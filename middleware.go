@@ -126,7 +126,10 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 		if o.exposure != nil {
 			r = r.WithContext(o.Context())
 		}
-		if o.Counts() {
+		if leave := o.Hold(); leave != nil {
+			defer leave()
+		}
+		if o.countsStatus() {
 			o.serveCounted(next, w, r)
 			return
 		}

@@ -23,9 +23,12 @@ import (
 // cannot keep its failed login from being counted by hanging up.
 //
 // What a rule with a LimitFunc counts under another Algorithm or Window than those of Rule.Limit is another counter,
-// which Allow does not see.
+// which Allow does not see. A rule with InFlight is an error, as nobody would give the unit back.
 func (m *Middleware) Allow(ctx context.Context, rule string, parts ...string) (Verdict, error) {
 	s, r, c, err := m.chargeOf(rule, parts)
+	if err == nil && r.InFlight {
+		err = fmt.Errorf("httplimit: Allow for rule %q: %w", rule, errPlaces)
+	}
 	if err != nil {
 		return Verdict{}, err
 	}

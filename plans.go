@@ -14,6 +14,9 @@ import (
 // declareLimits checks the limits that the configuration names and adds their windows. It keeps copies of them.
 func (r *rule) declareLimits(field string, f *faults) {
 	r.Plans = slices.Clone(r.Plans)
+	if r.InFlight {
+		r.declareInFlight(field, f)
+	}
 	r.declare(r.Limit, field+".Limit", f)
 	for i, plan := range r.Plans {
 		r.declare(plan, fmt.Sprintf("%s.Plans[%d]", field, i), f)
@@ -83,6 +86,10 @@ func (r *rule) chosenLimit(
 // Limit's.
 func (r *rule) replacement(l limiter.Limit, admit func(limiter.Limit) error) (limiter.Limit, error) {
 	err := r.check(l)
+	if r.InFlight && l.Validate() == nil {
+		l = r.placesOf(l)
+		err = r.check(l)
+	}
 	if err == nil && !l.SameWindow(&r.Limit) {
 		err = admit(l)
 	}

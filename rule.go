@@ -58,6 +58,26 @@ type Rule struct {
 	// of its leaving; and one of which nobody can say how it was answered. What [Middleware.Allow] spends is not given
 	// back.
 	CountStatus func(status int) bool
+	// InFlight makes the rule a limit on requests at once: what a request has spent, its places, comes back when its
+	// handler has returned, also by a panic, and whatever the answer was. The handler of an event stream or a WebSocket
+	// returns when that has ended. Limit.Requests is how many there may be, of a Cost of 1.
+	//
+	// Limit.Window is how long a request counts at most, so that the places of a process that died are free again, a
+	// tenth of Window later at most. Choose it longer than the longest request: one that goes on longer no longer
+	// counts. The algorithm is [limiter.StrictWindow], also where Limit leaves it out; New refuses any other, stores
+	// that do not have it, and CountStatus beside it. Of Plans, and of what LimitFunc returns, only Requests holds.
+	//
+	// A refused client is told to wait a second, as nobody knows when a request will end; the field in RateLimit is
+	// without t, that in RateLimit-Policy has qu="concurrent-requests" instead of w, and the other styles leave the rule
+	// out. A store with a deny cache may refuse for that second what a request that ended in another process has freed.
+	// To give places back takes one call of the store, before the handler's goroutine ends: so a client that has its
+	// whole answer has its place back, unless the answer was sent before the handler returned. Places that the store
+	// did not take back, and those of a request that was charged although the store said that it could not decide, are
+	// free when Window is over. What was counted in this process during an outage is given back in this process.
+	//
+	// [Middleware.Allow] and [Spend] return an error for such a rule. [Middleware.Reset] frees the places of requests
+	// that are still under way, which no longer count.
+	InFlight bool
 	// Failure says what happens when the store cannot decide; zero means FailLocal.
 	Failure FailurePolicy
 	// Shadow decides and reports but never refuses, and writes no field: to try a rule before it is in force. What
@@ -117,6 +137,7 @@ func (r Rule) compile(index int, cfg Config, s *settings, state *ruleState, f *f
 	}
 	c.checker, _ = s.store.(limiter.Checker)
 	c.declareLimits(field, f)
+	s.inFlight = s.inFlight || r.InFlight
 	if r.Failure > FailClosed {
 		f.add(field+".Failure", "%d is no policy, want FailLocal, FailOpen or FailClosed", r.Failure)
 	}

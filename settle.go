@@ -16,7 +16,8 @@ const statusClientClosed = 499
 // and 200 if not. Rules with CountStatus give back what status does not make count; 499 always counts, so that nobody
 // gets free tries by hanging up. A status of 500 and above is 499 too if the client has left by then: it is the end of
 // the request's context that most handlers fail of, and with it a reverse proxy's 502. Any other status that was sent
-// stays what it is, whatever becomes of the body.
+// stays what it is, whatever becomes of the body. Rules with InFlight get their places back whatever the status is,
+// unless [Outcome.Hold] has taken them over.
 //
 // Where it cannot be known how the request is answered, the Outcome is released or forgotten without Settle: then the
 // request counts.
@@ -33,7 +34,10 @@ func (o *Outcome) Settle(status int) {
 	case status == 0:
 		status = http.StatusOK
 	}
-	if status != statusClientClosed && o.Counts() {
+	if leave := o.Hold(); leave != nil {
+		leave()
+	}
+	if status != statusClientClosed && o.countsStatus() {
 		o.refund(status)
 	}
 	o.clear()

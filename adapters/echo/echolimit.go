@@ -30,7 +30,7 @@ type Config struct {
 // an error and has written nothing, it is settled when the error is answered, by the HTTPErrorHandler or by middleware
 // around this one, with the status that it becomes; an error that nobody answers counts. A panic is 500 unless a status
 // was sent before, which stays. A connection that is taken over after a request with an Upgrade field settles at once,
-// as 101.
+// as 101. A rule with InFlight gets its places back when the next handler returns, whatever becomes of an error.
 func New(m *httplimit.Middleware, config ...Config) echo.MiddlewareFunc {
 	var onDeny func(echo.Context, httplimit.Denial) error
 	for _, cfg := range config {
@@ -47,6 +47,9 @@ func New(m *httplimit.Middleware, config ...Config) echo.MiddlewareFunc {
 			}
 			if o.Exposes() {
 				c.SetRequest(c.Request().WithContext(o.Context()))
+			}
+			if leave := o.Hold(); leave != nil {
+				defer leave()
 			}
 			if o.Counts() {
 				return serveCounted(next, c, o)

@@ -32,6 +32,10 @@ type Config struct {
 // New has the app's ErrorHandler answer it, as Fiber's own logger does, settles with the status that it becomes, and
 // returns nil. So for requests that such a rule applies to, middleware that wants to see errors, or makes others of
 // them, belongs between New and the handler. A panic is 500.
+//
+// A rule with InFlight gets its places back when c.Next returns, and where the answer is a stream then, such as one of
+// SetBodyStreamWriter, when that has ended. A connection that is taken over, such as a WebSocket, is served after the
+// handler has returned, and holds no place by then.
 func New(m *httplimit.Middleware, config ...Config) fiber.Handler {
 	var onDeny func(*fiber.Ctx, httplimit.Denial) error
 	for _, cfg := range config {
@@ -47,6 +51,9 @@ func New(m *httplimit.Middleware, config ...Config) fiber.Handler {
 		}
 		if o.Exposes() {
 			c.SetUserContext(o.Context())
+		}
+		if leave := o.Hold(); leave != nil {
+			defer leaveAfter(c, leave)
 		}
 		if o.Counts() {
 			return serveCounted(c, o)

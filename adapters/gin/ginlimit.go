@@ -27,7 +27,8 @@ type Config struct {
 // A rule with CountStatus is settled with the status at c.Next's return. Where handlers have left errors with c.Error
 // and written nothing, it is settled when middleware around this one writes the answer, with the status that it has
 // then; if none does, the request counts. A panic is 500 unless a status was sent before, which stays. A connection
-// that is taken over after a request with an Upgrade field settles at once, as 101.
+// that is taken over after a request with an Upgrade field settles at once, as 101. A rule with InFlight gets its places
+// back when c.Next returns.
 func New(m *httplimit.Middleware, config ...Config) gin.HandlerFunc {
 	var onDeny func(*gin.Context, httplimit.Denial)
 	for _, cfg := range config {
@@ -45,6 +46,9 @@ func New(m *httplimit.Middleware, config ...Config) gin.HandlerFunc {
 		}
 		if o.Exposes() {
 			c.Request = c.Request.WithContext(o.Context())
+		}
+		if leave := o.Hold(); leave != nil {
+			defer leave()
 		}
 		if o.Counts() {
 			serveCounted(c, o)

@@ -35,6 +35,7 @@ type Standing struct {
 	Policy     int // index of its name
 	Quota      int64
 	Window     time.Duration
+	InFlight   bool          // the quota is of requests at once: there is no window, and no time to tell
 	Remaining  int64         // what is left of the quota
 	ResetAfter time.Duration // until the whole quota is free again
 	Violated   bool          // the policy refused the request
@@ -94,7 +95,8 @@ func (b *Builder) addPolicies(list []Standing, usual bool) {
 	text := b.text
 	for i := range list {
 		text = separate(text, i > 0)
-		text = AppendPolicy(text, b.all.Names[list[i].Policy], list[i].Quota, list[i].Window)
+		p := &list[i]
+		text = AppendPolicy(text, b.all.Names[p.Policy], p.Quota, p.Window, p.InFlight)
 	}
 	b.add(namePolicy, text)
 }
@@ -110,7 +112,7 @@ func (b *Builder) addRateLimit(list []Standing, refused bool) {
 		text = append(separate(text, some), b.all.Names[p.Policy]...)
 		text = appendCount(append(text, ";r="...), p.Remaining)
 		some = true
-		if p.isEndless() {
+		if p.InFlight || p.isEndless() {
 			continue // without t, which is optional
 		}
 		text = append(text, ";t="...)
@@ -173,10 +175,14 @@ func (b *Builder) addNumber(name fieldName, n int64) { b.add(name, appendCount(b
 // addReady adds a field whose value needs no building.
 func (b *Builder) addReady(name fieldName) { b.fields = append(b.fields, field{name, -1, -1}) }
 
-// AppendPolicy appends a member of RateLimit-Policy. name is quoted.
-func AppendPolicy(text []byte, name string, quota int64, window time.Duration) []byte {
+// AppendPolicy appends a member of RateLimit-Policy. name is quoted. inFlight says that the quota is of requests at
+// once, which the default of qu is not.
+func AppendPolicy(text []byte, name string, quota int64, window time.Duration, inFlight bool) []byte {
 	text = append(text, name...)
 	text = appendCount(append(text, ";q="...), quota)
+	if inFlight {
+		return append(text, `;qu="concurrent-requests"`...)
+	}
 	return appendCount(append(text, ";w="...), seconds(window))
 }
 

@@ -1,9 +1,17 @@
 package fields
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
-// addLegacy adds the styles that can describe one policy only.
+// addLegacy adds the styles that can describe one policy only. Those of requests at once have no place in them: they
+// are removed from the list.
 func (b *Builder) addLegacy(style Style, policies []Standing, refused bool) {
+	policies = slices.DeleteFunc(policies, func(s Standing) bool { return s.InFlight })
+	if len(policies) == 0 {
+		return
+	}
 	one := strictest(policies)
 	if refused && !one.Violated {
 		return // the policy that refused the request is not to be named
