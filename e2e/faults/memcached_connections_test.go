@@ -19,7 +19,7 @@ import (
 
 // All idle connections to memcached go silent, and new ones work. That costs the calls that open the breaker, and not
 // one call and one pause for each connection: as each probe of the breaker used up one connection and doubled the
-// pause, 16 of them were an outage of 10.7 seconds.
+// pause, 16 of them were an outage of ten seconds.
 func TestSilentMemcachedConnections(t *testing.T) {
 	t.Parallel()
 	// With Direct 9 calls open the breaker, else 5; the rest is for a busy machine, on which a good one may be late.

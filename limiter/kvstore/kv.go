@@ -40,8 +40,8 @@ type Reconnector interface {
 	// Reconnect drops the connections that are idle at this moment, so that the calls that follow make new ones. Those
 	// in use are left alone. It must return soon: it waits for no server.
 	//
-	// A Store calls it in a goroutine of its own, where calls time out and that opens the breaker, or a probe of the
-	// open breaker times out. The next probe follows at once, on a new connection. If that fails too, it was not the
+	// A Store calls it in a goroutine of its own, when calls time out and that opens the breaker, or when a probe of
+	// the open breaker times out. The next probe follows at once, on a new connection. If that fails too, it was not the
 	// connections: there is a pause, and another probe on what there is then, before the next Reconnect. So a
 	// server that is slow, or away, is not flooded with connections, and one to which a connection takes longer
 	// than Config.Timeout is reached by those that were made meanwhile.

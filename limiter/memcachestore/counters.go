@@ -133,7 +133,7 @@ func (c *counters) increase(ctx context.Context, key string, delta int64, ttl ti
 	return 0, errRaced
 }
 
-// Reconnect closes the connections that the client keeps idle. It may be used afterwards, and dials.
+// Reconnect closes the connections that the client keeps idle. The client may be used afterwards, and dials then.
 func (c *counters) Reconnect() {
 	_ = c.client.Close() // what cannot be closed is dropped all the same
 }
