@@ -15,6 +15,10 @@ import (
 // Put the limiter behind authentication, with a limit by [ClientIP] in front of it. There is no key unless the
 // Authorization line holds the scheme, in any case, and one word of visible ASCII. Two lines that differ are ambiguous,
 // see [Key].
+//
+// The bytes count as they were sent. A JWT has up to 16 spellings that most libraries accept, since decoders of base64
+// ignore the last bits, and some authentication accepts more than the one form of the line. Where that matters, the
+// subject that authentication has found is the better key, see [ContextValue].
 func BearerToken() Key { return Secret(bearerToken{}) }
 
 // APIKey is the value of a header field that holds an API key. It is [Header] with the value hashed, as by [Secret],

@@ -26,9 +26,10 @@ type Config struct {
 //
 // A rule with CountStatus is settled with the status at c.Next's return. Where handlers have left errors with c.Error
 // and written nothing, it is settled when middleware around this one writes the answer, with the status that it has
-// then; if none does, the request counts. A panic is 500 unless a status was sent before, which stays. A connection
-// that is taken over after a request with an Upgrade field settles at once, as 101. A rule with InFlight gets its places
-// back when c.Next returns.
+// then; if none does, the request counts. What middleware around this one answers where they left nothing at all is not
+// seen, and settles as 200. A panic is 500 unless a status was sent before, which stays. A connection that is taken
+// over after a request with an Upgrade field settles at once, as 101. A rule with InFlight gets its places back when
+// c.Next returns.
 func New(m *httplimit.Middleware, config ...Config) gin.HandlerFunc {
 	var onDeny func(*gin.Context, httplimit.Denial)
 	for _, cfg := range config {
