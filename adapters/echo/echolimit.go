@@ -29,7 +29,7 @@ type Config struct {
 // A rule with CountStatus is settled with the status of the answer, when the next handler returns. Where that returns
 // an error and has written nothing, it is settled when the error is answered, by the HTTPErrorHandler or by middleware
 // around this one, with the status that it becomes; an error that nobody answers counts. What a handler writes into
-// c.Response().Writer, past c.Response(), is not seen, by Echo neither, and settles as 200. A panic is 500 unless a
+// c.Response().Writer, past c.Response(), is not seen, nor by Echo, and settles as 200. A panic is 500 unless a
 // status was sent before, which stays. A connection that is taken over after a request with an Upgrade field settles at
 // once, as 101. A rule with InFlight gets its places back when the next handler returns, whatever becomes of an error.
 func New(m *httplimit.Middleware, config ...Config) echo.MiddlewareFunc {
