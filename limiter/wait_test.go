@@ -192,7 +192,7 @@ func TestWaitersAskRarely(t *testing.T) {
 		return limiter.Limit{Requests: n, Window: time.Second, Algorithm: a}
 	}
 	for _, algorithm := range []limiter.Algorithm{
-		limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow, limiter.TokenBucket,
+		limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow, limiter.TokenBucket, limiter.StrictWindow,
 	} {
 		for _, requests := range []int64{1, 3, 10} {
 			for _, latency := range []time.Duration{0, 2 * time.Millisecond} {
