@@ -75,8 +75,8 @@ func (c *contact) wanted(client *redis.Client) int {
 }
 
 // fill makes connections for the pool: as many as flights may need at once, beside those that go-redis has dialled and
-// not greeted. Calls fail at once meanwhile: they would take connections that are about to be greeted, and lose them. It
-// reports whether there is one.
+// not greeted. Calls fail at once meanwhile: they would take connections that are about to be greeted, and lose them.
+// It reports whether there is one.
 func (c *contact) fill(ctx context.Context, client *redis.Client) bool {
 	c.since.Store(max(1, int64(c.clock.Now())))
 	c.filling.Store(true)

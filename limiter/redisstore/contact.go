@@ -116,8 +116,8 @@ func (c *contact) answer(now time.Duration) {
 	}
 }
 
-// answeredLately reports whether the server, which is far, has answered a call not long before the one began that failed
-// now: no later than answers are still read.
+// answeredLately reports whether the server, which is far, has answered a call not long before the one began that
+// failed now: no later than answers are still read.
 func (c *contact) answeredLately() bool {
 	answered := c.answered.Load()
 	return answered != 0 && c.clock.Now()-time.Duration(answered) < 2*c.timeout+c.pace.linger(c.timeout)

@@ -21,8 +21,8 @@ func (p *pace) set(roundTrip time.Duration) {
 	}
 }
 
-// atMost notes that a flight took no longer, so that a round trip does not either: a process with much else to do when it
-// began has measured too much.
+// atMost notes that a flight took no longer, so that a round trip does not either: a process with much else to do when
+// it began has measured too much.
 func (p *pace) atMost(d time.Duration) {
 	if p != nil && d < time.Duration(p.roundTrip.Load()) {
 		p.roundTrip.Store(int64(d))
