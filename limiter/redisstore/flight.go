@@ -124,8 +124,8 @@ func (b *batcher) call(f *flight) {
 	err = nil
 }
 
-// judge returns what the breaker learns from a flight: one that brought any decision succeeded, or an error that is about
-// its batch alone, and where any of the errors is about a slot that moves, nothing is known.
+// judge returns what the breaker learns from a flight: one that brought any decision succeeded, or an error that is
+// about its batch alone, and where any of the errors is about a slot that moves, nothing is known.
 func judge(outcomes []outcome) storekit.Outcome {
 	how := storekit.Failed
 	for i := range outcomes {

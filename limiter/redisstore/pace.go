@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// pace says how soon flights follow each other. To a server near by, callers wait for the end of a flight: that takes no
-// time, and they go together. To one that is far there is no time to wait: a caller who has waited for longer than the
-// time-out leaves beyond the round trip is late. The zero value is for a server near by; a nil *pace too.
+// pace says how soon flights follow each other. To a server near by, callers wait for the end of a flight: that takes
+// no time, and they go together. To one that is far there is no time to wait: a caller who has waited for longer than
+// the time-out leaves beyond the round trip is late. The zero value is for a server near by; a nil *pace too.
 type pace struct {
 	connections int // that the client may have; 0: unknown
 	roundTrip   atomic.Int64
 }
 
-// set notes how long a round trip takes on a connection that is there: that of a ping, not that of a flight, as a server
-// with too much to do must not get more.
+// set notes how long a round trip takes on a connection that is there: that of a ping, not that of a flight, as a
+// server with too much to do must not get more.
 func (p *pace) set(roundTrip time.Duration) {
 	if p != nil && p.roundTrip.Load() != int64(roundTrip) {
 		p.roundTrip.Store(int64(roundTrip))
