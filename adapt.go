@@ -126,9 +126,9 @@ func (o *Outcome) Context() context.Context {
 	return context.WithValue(o.decision.ctx, exposureKey{}, o.exposure)
 }
 
-// Counts reports whether Settle has to be called when the handler has returned: it needs to know the status, or it gives
-// back places that [Outcome.Hold] has not taken over. Where it does not, the Outcome may be settled or released before
-// the handler is called.
+// Counts reports whether Settle has to be called when the handler has returned: it needs to know the status, or it
+// gives back places that [Outcome.Hold] has not taken over. Where it does not, the Outcome may be settled or released
+// before the handler is called.
 func (o *Outcome) Counts() bool { return o.holds() || o.countsStatus() }
 
 // countsStatus reports whether Settle needs to know the status.

@@ -28,7 +28,9 @@ func atOnce(n int64) httplimit.Rule {
 }
 
 // ridesOf serves by m. Each admitted request waits, and then does what end sends it.
-func ridesOf(m *httplimit.Middleware) (start func() (end chan<- func(), w *httptest.ResponseRecorder, done <-chan any)) {
+func ridesOf(m *httplimit.Middleware) (
+	start func() (end chan<- func(), w *httptest.ResponseRecorder, done <-chan any),
+) {
 	admitted := make(chan chan func())
 	handler := m.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		end := make(chan func())
@@ -625,7 +627,9 @@ func TestInFlightWithAnObserverThatPanics(t *testing.T) {
 func TestInFlightOfAConnectionThatWasTakenOver(t *testing.T) {
 	counting := ip(limiter.PerHour(5))
 	counting.CountStatus = func(status int) bool { return status != http.StatusSwitchingProtocols }
-	for name, rules := range map[string][]httplimit.Rule{"alone": {atOnce(1)}, "beside CountStatus": {counting, atOnce(1)}} {
+	for name, rules := range map[string][]httplimit.Rule{
+		"alone": {atOnce(1)}, "beside CountStatus": {counting, atOnce(1)},
+	} {
 		t.Run(name, func(t *testing.T) {
 			m := mustNew(t, httplimit.Config{Rules: rules})
 			taken, end, returned := make(chan struct{}), make(chan struct{}), make(chan struct{}, 2)

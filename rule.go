@@ -69,8 +69,8 @@ type Rule struct {
 	//
 	// A refused client is told to wait a second, as nobody knows when a request will end; the field in RateLimit is
 	// without t, that in RateLimit-Policy has qu="concurrent-requests" instead of w, and the other styles leave the rule
-	// out. A store with a deny cache may refuse for that second what a request that ended in another process has freed.
-	// To give places back takes one call of the store, before the handler's goroutine ends: so a client that has its
+	// out. No store answers for it from its deny cache, as any process may free a place at any moment: each refusal costs
+	// a call. To give places back takes another one, before the handler's goroutine ends: so a client that has its
 	// whole answer has its place back, unless the answer was sent before the handler returned. Places that the store
 	// did not take back, and those of a request that was charged although the store said that it could not decide, are
 	// free when Window is over. What was counted in this process during an outage is given back in this process.
@@ -190,7 +190,7 @@ func (r *rule) fillCharge(c *limiter.Charge, req Request, preflight bool, log *l
 	if c.Scope != r.scope {
 		c.Scope = r.scope
 	}
-	c.Limit, c.Cost, c.Mode = r.Limit, 1, r.mode
+	c.Limit, c.Cost, c.Mode, c.Brief = r.Limit, 1, r.mode, r.InFlight
 	if r.rollout.below != 0 && r.shadows(r.keys, found.key, req, preflight) {
 		c.Mode = limiter.Shadow
 	}

@@ -72,6 +72,9 @@ type Charge struct {
 	// of State.At, else the newest part first.
 	Cost int64
 	Mode Mode
+	// Brief says that the units are to come back as soon as something has ended, such as a request that is under way:
+	// another process may free the counter at any moment, so a store must not remember that the charge was refused.
+	Brief bool
 	State
 	Decision
 	// Cached is true if the store has refused the batch from memory: by what it remembers of earlier refusals, without

@@ -34,6 +34,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if addr := os.Getenv(inFlightEnv); addr != "" {
+		if err := inFlightProcess(addr, os.Getenv(inFlightName)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(servers.Main(m))
 }
 

@@ -97,8 +97,8 @@ func sharedStores(t *testing.T) map[string]func(t *testing.T) limiter.Store {
 	}
 	return map[string]func(t *testing.T) limiter.Store{
 		"memory": func(*testing.T) limiter.Store { return memory },
-		// A refusal that is remembered here hides for a second what has ended in the other process.
-		"Redis": func(t *testing.T) limiter.Store { return redisOf(t, server.Addr(), -1) },
+		// With a deny cache: it must not hide what has ended in the other process.
+		"Redis": func(t *testing.T) limiter.Store { return redisOf(t, server.Addr(), 0) },
 	}
 }
 

@@ -23,7 +23,7 @@ const (
 // second, counted from before the call. Until then other traffic can only add to the counter, so the answer is the one
 // that the server would give. Only refunds and resets free a counter earlier: those through the same store drop its
 // refusals ([DenyCache.Learn], [DenyCache.Forget], [DenyCache.Drop]), those of other instances are noticed within the
-// second.
+// second. Of a charge that is Brief nothing is remembered: its units come back all the time.
 //
 // Memory is bounded by the number of entries. Under a flood of refused keys the refusals that end soonest are
 // overwritten, at a constant price; one that is lost costs a call. No key is kept, only a hash of it under a secret
@@ -127,7 +127,7 @@ func (d *DenyCache) Learn(charges []limiter.Charge, taken bool, before, after ti
 	for i := range charges {
 		c := &charges[i]
 		// On top of earlier charges of its own batch a charge is refused sooner than alone.
-		if c.Mode == limiter.Enforce && !c.Allowed && c.Cost >= 0 && !sharesCounter(charges[:i], c) {
+		if c.Mode == limiter.Enforce && !c.Allowed && c.Cost >= 0 && !c.Brief && !sharesCounter(charges[:i], c) {
 			d.remember(c, before, after)
 		}
 	}
@@ -205,7 +205,7 @@ func (s *denySet) victim(r *refusal, now time.Duration) *atomic.Pointer[refusal]
 }
 
 func (d *DenyCache) lookup(c *limiter.Charge, now time.Duration) *refusal {
-	if c.Mode != limiter.Enforce {
+	if c.Mode != limiter.Enforce || c.Brief {
 		return nil
 	}
 	set, hash := d.find(c)

@@ -51,6 +51,21 @@ func TestDenyCacheAnswersFor(t *testing.T) {
 	}
 }
 
+// What is charged for a short while is neither learnt nor answered: another process may have freed it.
+func TestDenyCacheLeavesBriefChargesAlone(t *testing.T) {
+	for _, learnt := range []bool{true, false} {
+		d := storekit.NewDenyCache(0)
+		learned := refused("k", time.Hour)
+		learned.Brief = learnt
+		d.Learn([]limiter.Charge{learned}, false, 100*ms, 110*ms)
+		asked := unanswered(learned)
+		asked.Brief = !learnt
+		if d.Answer([]limiter.Charge{asked}, 110*ms) {
+			t.Errorf("learnt with Brief %v, asked with %v: answered from memory", learned.Brief, asked.Brief)
+		}
+	}
+}
+
 func TestDenyCacheDecision(t *testing.T) {
 	d := storekit.NewDenyCache(0)
 	learned := refused("k", 900*ms)
