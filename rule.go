@@ -76,7 +76,8 @@ type Rule struct {
 	// free when Window is over. What was counted in this process during an outage is given back in this process.
 	//
 	// [Middleware.Allow] and [Spend] return an error for such a rule. [Middleware.Reset] frees the places of requests
-	// that are still under way, which no longer count.
+	// that are still under way, which no longer count; when they end, they free those of later requests once more where
+	// these began in the same tenth of Window.
 	InFlight bool
 	// Failure says what happens when the store cannot decide; zero means FailLocal.
 	Failure FailurePolicy
