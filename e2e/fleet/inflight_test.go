@@ -37,7 +37,7 @@ const (
 	clients    = 16              // of each process
 	longest    = 2 * time.Second // that a request takes
 	short      = 20 * time.Millisecond
-	counted    = 6 * time.Second // how long a request counts at most: a window, of which a busy machine leaves enough
+	counted    = 6 * time.Second // how long a request counts at most, three times the longest
 )
 
 // underWay is the set of the requests that are under way, as the handlers know it, and mostSeen the largest that it was.
@@ -66,8 +66,8 @@ func atOnce(addr string) (*httplimit.Middleware, *redis.Client, error) {
 	return m, client, err
 }
 
-// inFlightProcess sends requests through its Middleware until its input ends, one in four of them a long one, and prints
-// how many were let in.
+// inFlightProcess sends requests through its Middleware until its input ends, one in four of them a long one, and
+// prints how many were let in.
 func inFlightProcess(addr, name string) error {
 	m, client, err := atOnce(addr)
 	if err != nil {
