@@ -40,7 +40,7 @@ const (
 	counted    = 6 * time.Second // how long a request counts at most, three times the longest
 )
 
-// underWay is the set of the requests that are under way, as the handlers know it, and mostSeen the largest that it was.
+// underWay is the set of the requests that are under way, as the handlers know it, and mostSeen the most that it held.
 const (
 	underWay = "under-way"
 	mostSeen = "most-seen"
