@@ -71,6 +71,12 @@ func strictMutants() []mutant {
 					c.At -= c.At % c.Limit.Window.Milliseconds()
 				}
 			})},
+		{name: "what has left still shows in a refusal", fails: "refund before all ends", algorithm: strict,
+			make: misreported(func(c *limiter.Charge) {
+				if !c.Allowed && c.Current == 0 && c.Limit.Requests > 0 {
+					c.ResetAfter = time.Duration(partLength(c.Limit)) * time.Millisecond
+				}
+			})},
 		{name: "parts of the future are forgotten", fails: "clock goes back", algorithm: strict,
 			make: misloaded(func(c *refstore.Counter, l limiter.Limit, now int64) algorithm.Usage {
 				length, _ := algorithm.PartsOf(l.Window)

@@ -75,6 +75,21 @@ func testRefundByState(s *storeTest) {
 	}
 }
 
+// A refund must not make what is left last longer than without it.
+func testRefundBeforeAllEnds(s *storeTest) {
+	const window = 60 * time.Millisecond // so short that a store may still hold what has ended
+	key := limiter.Charge{Scope: "scope", Key: "key", Limit: s.per(100, window)}
+	s.align(window)
+	spent := s.pass(cost(40, key))[0]
+	s.Advance(window / 2)
+	s.pass(cost(-10, spent))
+	for range 4 {
+		s.Advance(window / 3)
+		s.wantAsOracle(key)
+		s.refuse(cost(101, key))
+	}
+}
+
 func testRefundWithoutState(s *storeTest) {
 	const window = time.Minute
 	key := limiter.Charge{Scope: "scope", Key: "key", Limit: s.per(100, window)}

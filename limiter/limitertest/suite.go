@@ -155,6 +155,10 @@ func suite() []testCase {
 				"requests have spent.",
 		},
 		{
+			name: "refund before all ends", moves: true, run: testRefundBeforeAllEnds,
+			why: "What a refund leaves ends when it would have ended without it, and Retry-After and reset fields say so.",
+		},
+		{
 			name: "refund without state", moves: true, run: testRefundWithoutState,
 			why: "Without State.At a refund goes to the current window and then to the previous one, so that the key gains as " +
 				"much as it can.",

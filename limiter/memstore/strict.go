@@ -62,7 +62,7 @@ func (s strictSlot) oldest(last, units int64) (ago int64) {
 }
 
 // takeStrict is [shard.takeFast] for the counter of a StrictWindow in slot number n. It leaves a charge undecided that is
-// the first to fit in its part.
+// the first to fit in its part, and one of a counter whose units have all left.
 func (sh *shard) takeStrict(n int, number, now int64, c *limiter.Charge) (taken, decided bool) {
 	slot := strictSlot{sh.slot(n), sh.tail(n)}
 	passed := number - sh.numberOf(slot.words[0], now)
@@ -76,7 +76,7 @@ func (sh *shard) takeStrict(n int, number, now int64, c *limiter.Charge) (taken,
 	}
 	remaining := c.Limit.Requests - total
 	fits := c.Cost <= remaining
-	if fits && passed > 0 {
+	if fits && passed > 0 || total == 0 {
 		return false, false
 	}
 	leaves := func(ago int64) time.Duration { return arith.Millis((number+last-ago+1)*sh.table.unit - now) }
