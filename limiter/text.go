@@ -84,7 +84,8 @@ func parseAlgorithm(word string) (Algorithm, error) {
 			return Algorithm(a), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown algorithm %q: %w", clip(word), errGrammar)
+	return 0, fmt.Errorf("unknown algorithm %q, there are %s: %w", clip(word), strings.Join(algorithmNames[:], ", "),
+		errGrammar)
 }
 
 func parseWindow(s string) (time.Duration, error) {

@@ -76,6 +76,8 @@ func TestParseLimitRefuses(t *testing.T) {
 		{"long unit", "5/min", `unknown unit "min"`},
 		{"upper case", "5/M", `unknown unit "M"`},
 		{"upper case algorithm", "5/m Fixed-Window", `unknown algorithm "Fixed-Window"`},
+		{"algorithm of another name", "5/m leaky-bucket",
+			"there are sliding-window, sliding-log, fixed-window, token-bucket, strict-window: want N/[N]unit"},
 		{"plus", "+5/m", `"+5" is no decimal number`},
 		{"minus", "-5/m", `"-5" is no decimal number`},
 		{"minus in the window", "5/-1m", `unknown unit "-1m"`},
