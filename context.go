@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
 type exposureKey struct{}
@@ -73,11 +74,12 @@ func (e *exposure) verdicts() []Verdict {
 // charged: what was counted in this process during an outage is given back in this process. What CountStatus refunds is
 // given back once, by Settle or by Spend.
 //
-// Counts saturate at [limiter.MaxCount].
+// Counts saturate at [limiter.MaxCount], those of a TokenBucket at the less, the longer its window is (104 million units
+// with a day). What a counter had no room for was not charged.
 //
-// It returns an error if the rule did not apply to the request or is InFlight, or if the store could not be reached. Units that were
-// to be given back then stay charged and are not given back again, as nobody knows whether the store has done it: do
-// not repeat the call, which would give back other units.
+// It returns an error if the rule did not apply to the request or is InFlight, or if the store could not be reached.
+// Units that were to be given back then stay charged and are not given back again, as nobody knows whether the store
+// has done it: do not repeat the call, which would give back other units.
 //
 // It goes on when ctx has ended, and after the handler has returned. It is safe for concurrent use.
 func Spend(ctx context.Context, rule string, n int64) error {
@@ -118,8 +120,10 @@ func (e *exposure) spend(ctx context.Context, r *exposedRule, n int64) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	// A counter that is full took less, and no more can be given back.
-	r.spent.add(&batch[0], min(n, limiter.MaxCount-min(batch[0].Current, limiter.MaxCount)))
-	r.verdict.Cost = min(r.verdict.Cost+n, limiter.MaxCount)
+	most := algorithm.MostUnits(&charge.Limit)
+	n = min(n, most-min(batch[0].Current, most))
+	r.spent.add(&batch[0], n)
+	r.verdict.Cost += n
 	r.verdict.Remaining, r.verdict.ResetAfter = batch[0].Remaining, batch[0].ResetAfter
 	return nil
 }

@@ -79,18 +79,37 @@ func TestSpendGivesBackAtMostWhatWasCharged(t *testing.T) {
 }
 
 func TestSpendGivesBackNoMoreThanAFullCounterTook(t *testing.T) {
-	limit := limiter.Limit{Requests: 100, Window: 24 * time.Hour, Algorithm: limiter.FixedWindow}
-	synctest.Test(t, func(t *testing.T) {
-		m := mustNew(t, httplimit.Config{Expose: true, Rules: []httplimit.Rule{costs(10, limit)}})
-		_ = exposed(t, m, t.Context()) // 10 more, which nobody gives back
-		ctx := exposed(t, m, t.Context())
-		for _, n := range []int64{math.MaxInt64, math.MaxInt64, math.MinInt64, math.MinInt64} {
-			spend(t, ctx, n)
-		}
-		if got := remaining(t, m, "ip"); got != 90 {
-			t.Errorf("remaining: got %d, want 90", got)
-		}
-	})
+	const day = 24 * time.Hour
+	for _, tc := range []struct {
+		limit limiter.Limit
+		most  int64 // that Spend asks for
+	}{
+		{limiter.Limit{Requests: 100, Window: day, Algorithm: limiter.SlidingWindow}, math.MaxInt64},
+		{limiter.Limit{Requests: 100, Window: day, Algorithm: limiter.SlidingLog}, math.MaxInt64},
+		{limiter.Limit{Requests: 100, Window: day, Algorithm: limiter.FixedWindow}, math.MaxInt64},
+		{limiter.Limit{Requests: 100, Window: day, Algorithm: limiter.StrictWindow}, math.MaxInt64},
+		{limiter.Limit{Requests: 100, Window: day, Algorithm: limiter.TokenBucket}, math.MaxInt64},
+		{limiter.Limit{Requests: 100, Window: 2 * time.Hour, Algorithm: limiter.TokenBucket}, math.MaxInt64},
+		{limiter.Limit{Requests: 100, Window: 366 * day, Algorithm: limiter.TokenBucket}, 300_000}, // it holds 284,836
+	} {
+		t.Run(tc.limit.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := mustNew(t, httplimit.Config{Expose: true, Rules: []httplimit.Rule{costs(10, tc.limit)}})
+				_ = exposed(t, m, t.Context()) // 10 more, which nobody gives back
+				ctx := exposed(t, m, t.Context())
+				for _, n := range []int64{tc.most, tc.most, math.MinInt64, math.MinInt64} {
+					spend(t, ctx, n)
+				}
+				// What a full bucket has kept of a unit is not given back.
+				if got := remaining(t, m, "ip"); got != 90 && (got != 89 || tc.limit.Algorithm != limiter.TokenBucket) {
+					t.Errorf("remaining: got %d, want 90", got)
+				}
+				if got := httplimit.Verdicts(ctx)[0].Cost; got != 0 {
+					t.Errorf("the verdict's cost when all was given back: got %d, want 0", got)
+				}
+			})
+		})
+	}
 }
 
 func TestSpendGivesBackNothingOfARuleThatChargedNothing(t *testing.T) {

@@ -53,7 +53,8 @@ const (
 	// Peek is decided as Enforce would be, refuses nothing, and is never spent.
 	Peek
 	// Force always fits, also beyond the limit, and is spent with the batch. It is for a cost that is known only
-	// afterwards. Counts saturate at [MaxCount]; later charges are refused until there are units again.
+	// afterwards. Counts saturate at [MaxCount], those of a TokenBucket at what algorithm.MostUnits says; later charges
+	// are refused until there are units again.
 	Force
 )
 

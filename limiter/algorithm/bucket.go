@@ -25,6 +25,15 @@ func (u *Usage) LoadBucket(l *limiter.Limit, now, at, debt int64) {
 	}
 }
 
+// MostUnits returns how many units a counter of l can hold: [limiter.MaxCount], and in a TokenBucket the fewer, the
+// longer its window is: 104 million with a day, 284,836 with 366. What is charged beyond that is lost.
+func MostUnits(l *limiter.Limit) int64 {
+	if l.Algorithm == limiter.TokenBucket {
+		return maxDebt / l.Window.Milliseconds()
+	}
+	return limiter.MaxCount
+}
+
 // refillRate returns how much debt a bucket refills in a millisecond.
 func refillRate(l *limiter.Limit) int64 { return max(1, l.Requests) }
 
