@@ -20,8 +20,9 @@ import (
 //
 // A strike is a refusal by the limit of this rule. These are none: refusals by the ban or by other rules, by a limit of
 // 0 (a tenant that is suspended is free at once when its limit comes back), for clients outside of Percent, while the
-// store is away, and by what a memstore that a flood has filled counts for several keys together. CORS preflights, and requests that are counted by NoKey or that share the bucket of ambiguous ones,
-// are never strikes and never banned, so that nobody can have others banned by leaving a header out.
+// store is away, and by what a memstore that a flood has filled counts for several keys together. CORS preflights, and
+// requests that are counted by NoKey or that share the bucket of ambiguous ones, are never strikes and never banned, so
+// that nobody can have others banned by leaving a header out.
 //
 // A client is banned by its key. Where that is an identity that the client has not proved, such as the name in a login
 // attempt, anybody can have its owner banned: ban by the address, or by address and name ([Compose]). Clients that share

@@ -71,8 +71,9 @@ func (e *exposure) verdicts() []Verdict {
 // A negative n gives units back, where the most that a request may cost was charged first: at most what the rule has
 // charged this request and what Spend has added, less what was given back before. What was added last goes first, each
 // part to the window that it was charged to, so nothing is gained where that window is over, and to the store that was
-// charged: what was counted in this process during an outage is given back in this process. What CountStatus refunds is
-// given back once, by Settle or by Spend.
+// charged: what was counted in this process during an outage is given back in this process. A TokenBucket has no
+// windows: there they are taken off what the key owes by then, whatever was refilled since they were charged. What
+// CountStatus refunds is given back once, by Settle or by Spend.
 //
 // Counts saturate at [limiter.MaxCount], those of a TokenBucket at the less, the longer its window is (104 million units
 // with a day). What a counter had no room for was not charged.

@@ -36,9 +36,8 @@ func (m *Middleware) Allow(ctx context.Context, rule string, parts ...string) (V
 }
 
 // Peek returns what [Middleware.Allow] would answer and spends nothing. RetryAfter of a client that is banned tells the
-// end of the ban. Verdict.Source says who answered: while the
-// store is away it is [SourceLocal], this process's share, or for a rule with FailOpen [SourceNone]: then nothing is
-// known but that it is Allowed.
+// end of the ban. Verdict.Source says who answered: while the store is away it is [SourceLocal], this process's share,
+// or for a rule with FailOpen [SourceNone]: then nothing is known but that it is Allowed.
 //
 // It is about Rule.Limit. For a client whose plan is another one, [Middleware.PeekLimit] is given it; in a handler
 // [Middleware.PeekRequest] finds it.
@@ -141,11 +140,11 @@ func (d *decision) collectPeeks(r Request) {
 }
 
 // Reset forgets what a client has spent of a rule, whatever its plan, also by preflights, in the store and in this
-// process, and lifts a ban: for operators who unblock somebody. It deletes the counters of each Algorithm and Window that the rule has:
-// those of Limit and of Plans, and those that LimitFunc has returned in this process, whatever the configuration was
-// then. A plan that is in neither Limit nor Plans and that only other processes have seen is not known here: declare
-// it. Other processes may refuse the client for up to a second more. parts are those of [Middleware.Allow]. After an
-// error it may have taken effect; repeat it.
+// process, and lifts a ban: for operators who unblock somebody. It deletes the counters of each Algorithm and Window
+// that the rule has: those of Limit and of Plans, and those that LimitFunc has returned in this process, whatever the
+// configuration was then. A plan that is in neither Limit nor Plans and that only other processes have seen is not known
+// here: declare it. Other processes may refuse the client for up to a second more. parts are those of
+// [Middleware.Allow]. After an error it may have taken effect; repeat it.
 func (m *Middleware) Reset(ctx context.Context, rule string, parts ...string) error {
 	s, r, c, err := m.chargeOf(rule, parts)
 	if err != nil {

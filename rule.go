@@ -35,8 +35,8 @@ type Rule struct {
 	Limit limiter.Limit
 	// LimitFunc, if set, may replace Limit for one request, by the plan of a tenant for example: a limit of 0 suspends
 	// the tenant. After [ErrSkip] the rule does not apply; after any other error, and with a limit that is invalid (the
-	// zero Limit is), Limit holds, logged once per cause. The rules of a
-	// Middleware can have 64 different pairs of Algorithm and Window between them; that of a 65th is an error.
+	// zero Limit is), Limit holds, logged once per cause. The rules of a Middleware can have 64 different pairs of
+	// Algorithm and Window between them; that of a 65th is an error.
 	LimitFunc func(*http.Request) (limiter.Limit, error)
 	// Plans are the limits that LimitFunc may return beside Limit. New checks them, so that a plan which the store cannot
 	// run, or a misspelt one, is found when the service starts, and [Middleware.Reset] frees the clients of all of them,
