@@ -62,21 +62,27 @@ func (o *Outcome) check(m *Middleware, r Request, borrowed bool) {
 	if s == nil {
 		return
 	}
+	if s.inFlight {
+		o.decideHolding(r, borrowed)
+	} else {
+		o.decide(r, borrowed)
+	}
+}
+
+// decide is check by a configuration with rules.
+func (o *Outcome) decide(r Request, borrowed bool) {
+	d := &o.decision
 	if d.collect(r); len(d.rules) > 0 {
 		d.take(withoutEnd(r))
 		if borrowed && d.status == 0 {
 			d.keepKeys()
 		}
-		if s.expose && d.status == 0 {
+		if d.s.expose && d.status == 0 {
 			o.exposure = newExposure(d)
 		}
 		o.buildFields()
 	}
-	switch {
-	case s.observer == nil:
-	case s.inFlight:
-		o.observe(r)
-	default:
+	if d.s.observer != nil {
 		d.observe(r)
 	}
 }

@@ -107,24 +107,28 @@ func (d *decision) take(ctx context.Context) {
 	}
 }
 
-// accept takes in what the store decided.
+// accept takes in what the store decided. The log comes last: should it panic, it is known by then what the request has
+// spent.
 func (d *decision) accept(taken bool) {
 	for i := range d.rules {
 		r, c := &d.rules[i], &d.charges[i]
-		if r.state.health.failing.Load() != nil && !d.quiet {
-			r.state.health.succeeded(d.m.logger, r.rule)
-		}
 		r.source = SourceStore
 		if c.Cached {
 			r.source = SourceCache
 		}
 		d.judged(r, c, taken)
-		if !c.Allowed && c.Mode != limiter.Peek {
-			d.reportRefusal(r, c)
-		}
 	}
 	if !taken {
 		d.status = http.StatusTooManyRequests
+	}
+	for i := range d.rules {
+		r, c := &d.rules[i], &d.charges[i]
+		if r.state.health.failing.Load() != nil && !d.quiet {
+			r.state.health.succeeded(d.m.logger, r.rule)
+		}
+		if !c.Allowed && c.Mode != limiter.Peek {
+			d.reportRefusal(r, c)
+		}
 	}
 }
 

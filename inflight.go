@@ -101,19 +101,20 @@ func (o *Outcome) holds() bool {
 	return false
 }
 
-// observe tells the Observer of a request that may hold places. If that panics, nobody else will give them back.
-func (o *Outcome) observe(r Request) {
-	told := false
+// decideHolding is decide where the request may hold places. If the Observer or the log panics, nobody else will give
+// them back.
+func (o *Outcome) decideHolding(r Request, borrowed bool) {
+	decided := false
 	defer func() {
-		if told {
+		if decided {
 			return
 		}
 		if leave := o.Hold(); leave != nil {
 			leave()
 		}
 	}()
-	o.decision.observe(r)
-	told = true
+	o.decide(r, borrowed)
+	decided = true
 }
 
 // places are what one request holds under rules with InFlight. They outlive its Outcome.

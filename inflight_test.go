@@ -622,6 +622,37 @@ func TestInFlightWithAnObserverThatPanics(t *testing.T) {
 	}
 }
 
+// So does a log that panics, whatever the order of the rules.
+func TestInFlightWithALogThatPanics(t *testing.T) {
+	shadow := httplimit.Rule{
+		Name: "shadow", Key: httplimit.Everyone(), Limit: limiter.PerHour(0), Shadow: true, // logged at once
+	}
+	for name, rules := range map[string][]httplimit.Rule{
+		"logged after": {atOnce(3), shadow}, "logged before": {shadow, atOnce(3)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := mustNew(t, httplimit.Config{Rules: rules, Logger: slog.New(panickingLog{})})
+			panicked := func() (value any) {
+				defer func() { value = recover() }()
+				serveRequest(m, get())
+				return nil
+			}()
+			if panicked == nil {
+				t.Fatal("nothing was logged, want a panic")
+			}
+			if got := used(t, m, "streams"); got != 0 {
+				t.Errorf("%d places in use after a panic of the log, want 0", got)
+			}
+		})
+	}
+}
+
+// panickingLog panics with every line.
+type panickingLog struct{ slog.Handler }
+
+func (panickingLog) Enabled(context.Context, slog.Level) bool  { return true }
+func (panickingLog) Handle(context.Context, slog.Record) error { panic("the log") }
+
 // A connection that was taken over holds its place until the handler has returned, and CountStatus of another rule is
 // settled at once. The writer is the server's own where no rule has CountStatus.
 func TestInFlightOfAConnectionThatWasTakenOver(t *testing.T) {
