@@ -199,7 +199,8 @@ func (s *lateToBan) Take(ctx context.Context, charges []limiter.Charge) (bool, e
 	return s.Store.Take(ctx, charges)
 }
 
-// TestTwoMiddlewaresBanTogether: they share a store as two processes do, so it is no matter where a strike or a ban was.
+// TestTwoMiddlewaresBanTogether: they share a store as two processes do, so it is no matter where a strike or a ban
+// was.
 func TestTwoMiddlewaresBanTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, err := memstore.New(memstore.Config{})
@@ -224,8 +225,8 @@ func TestTwoMiddlewaresBanTogether(t *testing.T) {
 	})
 }
 
-// TestNoStrikes: what is refused for another reason than this rule's own limit bans nobody, nor do requests whose key is
-// not the client's own.
+// TestNoStrikes: what is refused for another reason than this rule's own limit bans nobody, nor do requests whose key
+// is not the client's own.
 func TestNoStrikes(t *testing.T) {
 	never := func(*http.Request) (limiter.Limit, error) { return limiter.PerSecond(0), nil }
 	ambiguous := get()
@@ -289,8 +290,8 @@ func TestABanIsNoStrike(t *testing.T) {
 	})
 }
 
-// TestPreflightsOfTheBanned: a browser asks whether it may send, and is then told of the ban, which a script cannot read
-// of a preflight.
+// TestPreflightsOfTheBanned: a browser asks whether it may send, and is then told of the ban, which a script cannot
+// read of a preflight.
 func TestPreflightsOfTheBanned(t *testing.T) {
 	m := banningAll(t, banning())
 	statuses(m, "ann", 4)

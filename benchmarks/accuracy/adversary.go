@@ -56,8 +56,8 @@ func (p plan) run(take decide, client string) int {
 	return replay(take, requests, limit, window).most
 }
 
-// search climbs from the best of the known plans, and from random ones, to plans that get more. The adversary knows when
-// windows begin, and at which moments whole seconds do. It returns the most that a plan got within one window.
+// search climbs from the best of the known plans, and from random ones, to plans that get more. The adversary knows
+// when windows begin, and at which moments whole seconds do. It returns the most that a plan got within one window.
 func search(take decide, steps int) (most int) {
 	random := rand.New(rand.NewPCG(15, 2))
 	var best plan

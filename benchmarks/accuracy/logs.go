@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// readLog reads the requests of an access log in the combined format: client, two words, [time]. What is no such line is
-// counted and left out.
+// readLog reads the requests of an access log in the combined format: client, two words, [time]. What is no such line
+// is counted and left out.
 func readLog(r io.Reader) (requests []request, bad int, err error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)

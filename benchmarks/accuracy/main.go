@@ -1,11 +1,11 @@
 // Command accuracy compares what limiters decide with an exact log of what they have admitted: synthetic traffic, an
-// adversary that knows when windows begin and searches for the traffic that gets most, and access logs. It prints Markdown
-// tables, and draws the pictures of docs/algorithms.md:
+// adversary that knows when windows begin and searches for the traffic that gets most, and access logs. It prints
+// Markdown tables, and draws the pictures of docs/algorithms.md:
 //
 //	go run ./accuracy [-windows 20] [-steps 2000] [-limit 20/m] [-pictures ../docs] [access.log...]
 //
-// Time is moved, not slept, for all but go-limiter, which reads the machine's clock past package time. Access logs are in
-// the combined format.
+// Time is moved, not slept, for all but go-limiter, which reads the machine's clock past package time. Access logs are
+// in the combined format.
 package main
 
 import (

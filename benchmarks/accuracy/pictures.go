@@ -40,8 +40,8 @@ const (
 	plotWidth  = 560
 )
 
-// adversaryPicture shows how many units lie within the window that ends at each moment, of a client that comes at the end
-// of a window and then always asks.
+// adversaryPicture shows how many units lie within the window that ends at each moment, of a client that comes at the
+// end of a window and then always asks.
 func adversaryPicture(t *testing.T) string {
 	const (
 		windows, rowHeight = 3, 84
@@ -93,8 +93,8 @@ func adversaryPicture(t *testing.T) string {
 	return b.String()
 }
 
-// sharePicture shows what share of its requests three well-behaved clients get, none of whom asks for more than the limit
-// within any window.
+// sharePicture shows what share of its requests three well-behaved clients get, none of whom asks for more than the
+// limit within any window.
 func sharePicture(t *testing.T) string {
 	const windows, rowHeight = 20, 22
 	span := windows * window

@@ -74,7 +74,8 @@ func httprateSliding(limit int, window time.Duration) func() decide {
 const fiberLater = 100 * 365 * 24 * time.Hour
 
 // fiberSliding reads a global variable of whole seconds, which is set here before each decision. Fiber sets it to the
-// real time once a second, but between two statements of this function only by a rare chance, and then it is asked again.
+// real time once a second, but between two statements of this function only by a rare chance, and then it is asked
+// again.
 func fiberSliding(limit int, window time.Duration) func() decide {
 	app := fiber.New(fiber.Config{DisableStartupMessage: true})
 	app.Use(fibermiddleware.New(fibermiddleware.Config{

@@ -75,8 +75,8 @@ func bursts(span time.Duration) (all []request) {
 	return all
 }
 
-// patient begins with one request, so that a window of its own begins, and asks for the rest of the limit at its end and
-// for all of it again right after.
+// patient begins with one request, so that a window of its own begins, and asks for the rest of the limit at its end
+// and for all of it again right after.
 func patient(span time.Duration) (all []request) {
 	for start := time.Duration(0); start < span; start += 4 * window {
 		all = append(all, request{start, "client"})

@@ -162,8 +162,8 @@ func (o outage) checkAdmitted(t *testing.T, s *service, undecided int) {
 	}
 }
 
-// checkWaits checks that no request waits for a server that is known to be down. One that still decides refusals is not:
-// each refusal closes the breaker, and a write is tried again for half of the time-out.
+// checkWaits checks that no request waits for a server that is known to be down. One that still decides refusals is
+// not: each refusal closes the breaker, and a write is tried again for half of the time-out.
 func (o outage) checkWaits(t *testing.T, s *service, at marks) {
 	t.Helper()
 	most := s.longest()

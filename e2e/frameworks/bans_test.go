@@ -150,8 +150,8 @@ func testBan(t *testing.T, a, b process) {
 	})
 }
 
-// TestBansEndAtTheMillisecond: whoever begins them. The server's clock is moved, and the stores do not remember refusals
-// on their own.
+// TestBansEndAtTheMillisecond: whoever begins them. The server's clock is moved, and the stores do not remember
+// refusals on their own.
 func TestBansEndAtTheMillisecond(t *testing.T) {
 	for _, f := range frameworks() {
 		t.Run(f.name, func(t *testing.T) {

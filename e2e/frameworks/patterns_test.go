@@ -20,8 +20,8 @@ var clientsPaths = []string{
 	"/items/..%2fy17", "/ITEMS/y17", "/items/y17;a=b", "/y17/", "/open/y17", "/items/%79%31%37",
 }
 
-// TestRoutesAreNeverWrittenByClients: whatever a client asks for, the key of a route is a pattern of the application, or
-// there is none and NoKey decides.
+// TestRoutesAreNeverWrittenByClients: whatever a client asks for, the key of a route is a pattern of the application,
+// or there is none and NoKey decides.
 func TestRoutesAreNeverWrittenByClients(t *testing.T) {
 	rule := httplimit.Rule{Name: "route", Key: httplimit.Route(), NoKey: httplimit.Everyone(), Limit: limiter.PerHour(1e6)}
 	for _, f := range frameworks() {

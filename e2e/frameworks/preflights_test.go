@@ -18,8 +18,8 @@ func newMiddleware(t *testing.T, rules ...httplimit.Rule) *httplimit.Middleware 
 	return st.middleware(t, httplimit.Config{Rules: rules})
 }
 
-// TestGuessesByOptions: what looks like a CORS preflight reaches handlers as well, where nothing in front answers it. So
-// it buys a client the limit once more, and no more than that.
+// TestGuessesByOptions: what looks like a CORS preflight reaches handlers as well, where nothing in front answers it.
+// So it buys a client the limit once more, and no more than that.
 func TestGuessesByOptions(t *testing.T) {
 	const guesses, limit = 1000, 5
 	for _, f := range frameworks() {

@@ -18,9 +18,9 @@ type timedOut struct {
 	left   int64 // of 100, if no status counts
 }
 
-// TestTimeouts: http.TimeoutHandler answers itself, so the fields are on its 503, and the rule sees it, with the limiter
-// outside only. A time-out that ends the context lets the answer pass through the limiter in both orders. With the
-// limiter inside, a handler that writes nothing counts: what its client got is not known.
+// TestTimeouts: http.TimeoutHandler answers itself, so the fields are on its 503, and the rule sees it, with the
+// limiter outside only. A time-out that ends the context lets the answer pass through the limiter in both orders. With
+// the limiter inside, a handler that writes nothing counts: what its client got is not known.
 func TestTimeouts(t *testing.T) {
 	const patience = 100 * time.Millisecond
 	layers := map[string]layer{

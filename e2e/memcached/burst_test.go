@@ -18,8 +18,8 @@ import (
 )
 
 // A client that sends hundreds of requests at once over HTTP gets no more than its limit, nearly all are decided, and
-// so are those of a bystander. Undecided ones are answered 503 here. On a machine with other work some bursts take longer
-// than the 50 ms, so a few good ones among many are enough; what passes is counted in all of them.
+// so are those of a bystander. Undecided ones are answered 503 here. On a machine with other work some bursts take
+// longer than the 50 ms, so a few good ones among many are enough; what passes is counted in all of them.
 func TestBurstOverHTTP(t *testing.T) {
 	const requests, good, rounds = 200, 2, 60
 	server := servers.Memcached(t)

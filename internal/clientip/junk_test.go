@@ -83,8 +83,8 @@ func TestForwardedFromTheRight(t *testing.T) {
 	}
 }
 
-// FuzzForwarded: with any text to its left, in its line or in lines before it, a proxy's element is found; the walk goes
-// on from it only if it names another trusted hop.
+// FuzzForwarded: with any text to its left, in its line or in lines before it, a proxy's element is found; the walk
+// goes on from it only if it names another trusted hop.
 func FuzzForwarded(f *testing.F) {
 	for _, text := range junk {
 		f.Add(text, text+"\n"+text, uint64(0))

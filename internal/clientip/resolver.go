@@ -42,9 +42,9 @@ func (r *Resolver) Header() string {
 }
 
 // Client returns the address of the client whose request came from remoteAddr, which is written as in
-// http.Request.RemoteAddr. lines are all lines of [Resolver.Header], in order. IPv4-mapped addresses are IPv4, and there
-// is no zone. The address is invalid if there is none: the peer has no IP address, and no trusted hop reported one; or the
-// Origin is Ambiguous.
+// http.Request.RemoteAddr. lines are all lines of [Resolver.Header], in order. IPv4-mapped addresses are IPv4, and
+// there is no zone. The address is invalid if there is none: the peer has no IP address, and no trusted hop reported
+// one; or the Origin is Ambiguous.
 func (r *Resolver) Client(remoteAddr string, lines []string) (netip.Addr, Origin) {
 	addr, _, origin := r.client(remoteAddr, lines)
 	return addr, origin
@@ -72,8 +72,8 @@ func (r *Resolver) client(remoteAddr string, lines []string) (addr netip.Addr, t
 	return addr, text, Reported
 }
 
-// Differ reports whether lines of a header field that holds one value have different ones, so that nobody can tell which
-// of them another reader of the request takes.
+// Differ reports whether lines of a header field that holds one value have different ones, so that nobody can tell
+// which of them another reader of the request takes.
 func Differ(lines []string) bool {
 	for _, line := range lines[min(1, len(lines)):] {
 		if line != lines[0] {

@@ -132,8 +132,8 @@ const maxWait = 2147483 * time.Second
 // clamp keeps a wait between one second, because clients misread 0, and maxWait.
 func clamp(d time.Duration) time.Duration { return min(max(d, time.Second), maxWait) }
 
-// Refusal adds Retry-After (RFC 9110, section 10.2.3) in whole seconds, rounded up, 1 to 2147483, but none for Never; and
-// Cache-Control: no-store, because RFC 6585, section 4 forbids caches to store a 429 and some do it all the same.
+// Refusal adds Retry-After (RFC 9110, section 10.2.3) in whole seconds, rounded up, 1 to 2147483, but none for Never;
+// and Cache-Control: no-store, because RFC 6585, section 4 forbids caches to store a 429 and some do it all the same.
 func (b *Builder) Refusal(retryAfter time.Duration) {
 	switch wait := seconds(clamp(retryAfter)); {
 	case retryAfter == Never:

@@ -1,6 +1,6 @@
-// Command writergen writes status_combinations.go of the root package, and the writers that its tests are made with: one
-// type for each set of abilities that a ResponseWriter can have, as Go has no other way to embed what is known at run
-// time only.
+// Command writergen writes status_combinations.go of the root package, and the writers that its tests are made with:
+// one type for each set of abilities that a ResponseWriter can have, as Go has no other way to embed what is known at
+// run time only.
 package main
 
 import (

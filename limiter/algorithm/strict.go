@@ -9,16 +9,16 @@ import (
 
 // StrictParts is into how many parts a StrictWindow cuts its window W. A part is P = W/StrictParts long, rounded up to
 // whole milliseconds, and begins at a multiple of P since the epoch. A charge is counted in the part in which it was
-// taken, and a decision adds the present part and the m = W/P, rounded up, before it, all of them in full. They begin at
-// least W before the decision, so no stretch of one window ever holds more than the limit.
+// taken, and a decision adds the present part and the m = W/P, rounded up, before it, all of them in full. They begin
+// at least W before the decision, so no stretch of one window ever holds more than the limit.
 //
 // A client that always asks is admitted the limit once in (m+1) x P: 10/11 of it in each window where P needs no
 // rounding. With more parts it would be more. Ten is the largest number with which counts of any size have one form of
-// fixed size in every store: 11 counts and their sum, of 30 bits each, are 7 words in memory, 92 bytes a client with the
-// empty slots of the hash table (8 parts: 6 words and 79 bytes, 12 parts: 8 words and 105), and 55 bytes in Redis, 196
-// with the key. A second form for small counts would make room for 16 parts, 94 % of the limit instead of 91 %, and have
-// each store do everything in two ways. And ten divides what people write, seconds, minutes, hours and days, so that
-// their parts are round.
+// fixed size in every store: 11 counts and their sum, of 30 bits each, are 7 words in memory, 92 bytes a client with
+// the empty slots of the hash table (8 parts: 6 words and 79 bytes, 12 parts: 8 words and 105), and 55 bytes in Redis,
+// 196 with the key. A second form for small counts would make room for 16 parts, 94 % of the limit instead of 91 %, and
+// have each store do everything in two ways. And ten divides what people write, seconds, minutes, hours and days, so
+// that their parts are round.
 const StrictParts = arith.StrictParts
 
 // PartsOf returns how long a part of a StrictWindow is, in milliseconds, and how many parts are counted before the
@@ -35,10 +35,10 @@ type Parts struct {
 	returned [StrictParts + 1]int64 // by the batch, for the case that it is refused
 }
 
-// LoadStrict fills a zero Usage with what a StrictWindow holds at now, in Unix milliseconds. It moves parts, which holds
-// what is stored, or is zero for a counter that was never stored, to the part of now. While the Usage is in use parts
-// must not change; afterwards it holds what is left of what was stored, and the units that the batch spent are to be
-// added to Counts[0].
+// LoadStrict fills a zero Usage with what a StrictWindow holds at now, in Unix milliseconds. It moves parts, which
+// holds what is stored, or is zero for a counter that was never stored, to the part of now. While the Usage is in use
+// parts must not change; afterwards it holds what is left of what was stored, and the units that the batch spent are to
+// be added to Counts[0].
 //
 // If the clock went back, units of parts that lie in the future count in the part of now. A store whose clock can go
 // back stores that, even if the batch is refused: otherwise a key would be locked out until the clock has caught up.

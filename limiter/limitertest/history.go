@@ -100,8 +100,8 @@ func partLength(l limiter.Limit) int64 {
 // partStart returns when the part of a StrictWindow began to which that moment belongs.
 func partStart(l limiter.Limit, at int64) int64 { return at - at%partLength(l) }
 
-// partsTime returns for how long units of a StrictWindow count from the start of their part on: for the part itself, and
-// then for as many as cover a window.
+// partsTime returns for how long units of a StrictWindow count from the start of their part on: for the part itself,
+// and then for as many as cover a window.
 func partsTime(l limiter.Limit) int64 {
 	part := partLength(l)
 	for time := part; ; time += part {

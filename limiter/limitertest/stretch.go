@@ -7,8 +7,8 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-// testAnyStretch takes what it can at moments that an adversary would choose, and measures what it got over every stretch
-// of one window.
+// testAnyStretch takes what it can at moments that an adversary would choose, and measures what it got over every
+// stretch of one window.
 func testAnyStretch(s *storeTest) {
 	for _, window := range []time.Duration{time.Second, 1009 * time.Millisecond, 13 * time.Millisecond,
 		3 * time.Millisecond, time.Millisecond} {

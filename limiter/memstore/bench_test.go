@@ -164,8 +164,8 @@ func BenchmarkBatch(b *testing.B) {
 	})
 }
 
-// BenchmarkStrictWindow compares StrictWindow with SlidingWindow: what fits, and refusals of clients whose units came at
-// once, or in all parts of the window.
+// BenchmarkStrictWindow compares StrictWindow with SlidingWindow: what fits, and refusals of clients whose units came
+// at once, or in all parts of the window.
 func BenchmarkStrictWindow(b *testing.B) {
 	const window, requests = 1000 * time.Hour, 10
 	for _, n := range []int{1, 100_000} {

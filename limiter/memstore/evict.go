@@ -63,8 +63,8 @@ func standsOut(u *algorithm.Usage, c *limiter.Charge) bool {
 	return c.Mode == limiter.Force && u.Spent > c.Limit.Capacity()
 }
 
-// evictSomewhere removes a counter that is below its limit: of the stripe, which the caller holds, or of those that come
-// next and are not locked.
+// evictSomewhere removes a counter that is below its limit: of the stripe, which the caller holds, or of those that
+// come next and are not locked.
 func (st *stripe) evictSomewhere(now int64) bool {
 	if st.evictAny(now) {
 		return true

@@ -13,8 +13,8 @@ const (
 
 // windowsInSketch returns how many windows a sketch has to remember. A TokenBucket, a SlidingLog and a StrictWindow are
 // counted in it by aligned windows too, the current and the previous one, both in full. That is at least what a log
-// holds, and as much as a StrictWindow needs for its promise. For a bucket it is enough too: if no stretch of one window
-// admits more than the smaller of Requests and Burst, its debt stays within its size.
+// holds, and as much as a StrictWindow needs for its promise. For a bucket it is enough too: if no stretch of one
+// window admits more than the smaller of Requests and Burst, its debt stays within its size.
 func windowsInSketch(a limiter.Algorithm) int {
 	if a == limiter.FixedWindow {
 		return 1
@@ -83,10 +83,10 @@ func (sh *shard) addOverflow(hash uint64, u *algorithm.Usage, c *limiter.Charge)
 }
 
 // shareCells asks for more cells for the sketch of this shard, from those of the same stripe. Each should have three
-// times the words that it has in use and a little more. Where those are too many, none gets more than the same bound: so
-// a flood of one limit takes nothing from others that have few newcomers. What is left goes to the sketch that asks. It
-// should grow by much at a time, as both halves of a cell that is split hold what the whole held; so it stays as it is
-// if it would not grow by a quarter.
+// times the words that it has in use and a little more. Where those are too many, none gets more than the same bound:
+// so a flood of one limit takes nothing from others that have few newcomers. What is left goes to the sketch that asks.
+// It should grow by much at a time, as both halves of a cell that is split hold what the whole held; so it stays as it
+// is if it would not grow by a quarter.
 func (sh *shard) shareCells(now int64) {
 	st, own := sh.stripe, sh.overflow
 	own.fresh = 0

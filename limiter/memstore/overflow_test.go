@@ -145,8 +145,8 @@ func TestOneSketchOfTen(t *testing.T) {
 	}
 }
 
-// TestHeapOfSketches: beside its slots a store holds 16 bytes for each of MaxKeys, however many limits overflow; nothing
-// before the first does; and nothing any more when all have expired, although newcomers still come.
+// TestHeapOfSketches: beside its slots a store holds 16 bytes for each of MaxKeys, however many limits overflow;
+// nothing before the first does; and nothing any more when all have expired, although newcomers still come.
 func TestHeapOfSketches(t *testing.T) {
 	const most, each = 1 << 16, 16
 	store := newStore(t, most)

@@ -24,9 +24,9 @@ type sketch struct {
 	part  int // of the stripe's words that it should have; scratch memory of [shard.shareCells]
 }
 
-// sketchRows is how many cells a key has. A newcomer is refused if others have filled all of them. Three rows of as many
-// bytes refuse fewer (4 % for 5 %) while the sketch has a quarter as many keys as MaxKeys, and more (48 % for 40 %) when
-// it has as many.
+// sketchRows is how many cells a key has. A newcomer is refused if others have filled all of them. Three rows of as
+// many bytes refuse fewer (4 % for 5 %) while the sketch has a quarter as many keys as MaxKeys, and more (48 % for 40
+// %) when it has as many.
 const sketchRows = 2
 
 // cellOf returns which cell of a row of that size a hash has. The sizes up to a power of two split the cells of half of
@@ -47,8 +47,8 @@ func (k *sketch) at(row int, hash uint64, number int64) int {
 	return (row*k.size+cell)*k.kept + int(number%int64(k.kept))
 }
 
-// count returns at least what was counted for hash in the window of that number: 0 if it is not kept, or lies before the
-// epoch.
+// count returns at least what was counted for hash in the window of that number: 0 if it is not kept, or lies before
+// the epoch.
 func (k *sketch) count(hash uint64, number int64) int64 {
 	if number > k.number || number <= k.number-int64(k.kept) || number < 0 {
 		return 0

@@ -32,8 +32,8 @@
 // counted at all.
 //
 // It may lead to newcomers being refused early. That begins when more keys than MaxKeys are at their limits at the same
-// time: at the default size, in a flood from more than a million addresses (of IPv6, a million /64s). It ends within two
-// windows after the flood. When a quarter of MaxKeys more than MaxKeys are at their limits, one new client in 20 is
+// time: at the default size, in a flood from more than a million addresses (of IPv6, a million /64s). It ends within
+// two windows after the flood. When a quarter of MaxKeys more than MaxKeys are at their limits, one new client in 20 is
 // refused at its first request; when twice MaxKeys are, 4 in 10; when four times MaxKeys are, 9 in 10. (Under a
 // FixedWindow it is one in 70, 1 in 6, and 6 in 10.) [Store.Stats] tells when it begins: watch its Overflowed.
 package memstore

@@ -9,8 +9,8 @@ import (
 )
 
 // strictSlot is the slot of a StrictWindow. Its words hold the units of all parts and those of the newest one, which is
-// all that a charge needs that fits, in a part that was charged before. Its tail has the parts before the newest one, two
-// a word. It is not among the slots: the hash table would then be several times as long to look through, and with
+// all that a charge needs that fits, in a part that was charged before. Its tail has the parts before the newest one,
+// two a word. It is not among the slots: the hash table would then be several times as long to look through, and with
 // 100,000 keys a decision took twice the time.
 type strictSlot struct{ words, tail []uint64 }
 
@@ -61,8 +61,8 @@ func (s strictSlot) oldest(last, units int64) (ago int64) {
 	return ago
 }
 
-// takeStrict is [shard.takeFast] for the counter of a StrictWindow in slot number n. It leaves a charge undecided that is
-// the first to fit in its part, and one of a counter whose units have all left.
+// takeStrict is [shard.takeFast] for the counter of a StrictWindow in slot number n. It leaves a charge undecided that
+// is the first to fit in its part, and one of a counter whose units have all left.
 func (sh *shard) takeStrict(n int, number, now int64, c *limiter.Charge) (taken, decided bool) {
 	slot := strictSlot{sh.slot(n), sh.tail(n)}
 	passed := number - sh.numberOf(slot.words[0], now)

@@ -45,6 +45,6 @@
 //
 // # Clocks
 //
-// Clocks of callers do not change a decision. Where the server's own goes back, as after a failover, counts stay as they
-// are and count for the present, so that nobody is freed and nobody is locked out for longer than two windows.
+// Clocks of callers do not change a decision. Where the server's own goes back, as after a failover, counts stay as
+// they are and count for the present, so that nobody is freed and nobody is locked out for longer than two windows.
 package redisstore

@@ -62,8 +62,8 @@ func notSent(err error) bool {
 	return notReached(err) || errors.Is(err, redis.ErrClosed) || errors.Is(err, redis.ErrPoolTimeout)
 }
 
-// authWords are how servers answer a client whose name or password they do not accept, or that has sent none: Redis from
-// 6 and before, its ports, services and proxies. Lower case.
+// authWords are how servers answer a client whose name or password they do not accept, or that has sent none: Redis
+// from 6 and before, its ports, services and proxies. Lower case.
 var authWords = []string{
 	"noauth", "wrongpass", "wronguser", "disableduser", "unauthenticated", "unauthorized", "denied redis is running",
 	"invalid password", "invalid username-password", "auth failed", "authentication required", "authentication failed",

@@ -16,7 +16,8 @@ import (
 // Afterwards the client has connections, and the first decisions need not wait for them.
 //
 // It takes as long as ctx lets it, or the time-outs of the client where ctx has no deadline; Config.Timeout does not
-// matter. Its error is the real cause, such as one of dialling, of TLS or of a password that the server does not accept.
+// matter. Its error is the real cause, such as one of dialling, of TLS or of a password that the server does not
+// accept.
 func (s *Store) Ping(ctx context.Context) error {
 	var err error
 	switch c := s.servers.sender.client.(type) {

@@ -182,7 +182,8 @@ func manyClients(t *testing.T, store limiter.Store, limit limiter.Limit, clients
 	wg.Wait()
 }
 
-// A decision on a StrictWindow reads its key once, and writes it once or not at all. The first of a part writes it anew.
+// A decision on a StrictWindow reads its key once, and writes it once or not at all. The first of a part writes it
+// anew.
 func TestCommandsOfAStrictDecision(t *testing.T) {
 	t.Parallel()
 	const window = 300 * 24 * time.Hour
