@@ -83,6 +83,8 @@ func testRefundBeforeAllEnds(s *storeTest) {
 	spent := s.pass(cost(40, key))[0]
 	s.Advance(window / 2)
 	s.pass(cost(-10, spent))
+	s.Advance(window / 6)
+	s.take(cost(80, key))
 	for range 4 {
 		s.Advance(window / 3)
 		s.wantAsOracle(key)

@@ -112,6 +112,9 @@ func TestFlightDecidesInOrder(t *testing.T) {
 							flight, n, taken[n], faults[n], wantTaken, wantFault)
 					}
 					for i, c := range asked[n] {
+						if want := singly[n][i]; wantFault == nil && name == "miniredis" && c.Decision != want.Decision {
+							t.Fatalf("flight %d, batch %d, charge %d: got %+v, alone %+v", flight, n, i, c, want)
+						}
 						if want := singly[n][i]; wantFault == nil && (c.Allowed != want.Allowed || c.Remaining != want.Remaining) {
 							t.Fatalf("flight %d, batch %d, charge %d: got allowed %v with %d remaining, alone %v with %d",
 								flight, n, i, c.Allowed, c.Remaining, want.Allowed, want.Remaining)
