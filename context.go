@@ -75,8 +75,8 @@ func (e *exposure) verdicts() []Verdict {
 // windows: there they are taken off what the key owes by then, whatever was refilled since they were charged. What
 // CountStatus refunds is given back once, by Settle or by Spend.
 //
-// Counts saturate at [limiter.MaxCount], those of a TokenBucket at the less, the longer its window is (104 million units
-// with a day). What a counter had no room for was not charged.
+// Counts saturate at [limiter.MaxCount]. A TokenBucket holds the fewer units, the longer its window is: 104 million
+// with a day. What a counter had no room for was not charged.
 //
 // It returns an error if the rule did not apply to the request or is InFlight, or if the store could not be reached.
 // Units that were to be given back then stay charged and are not given back again, as nobody knows whether the store

@@ -142,8 +142,8 @@ func (d *decision) collectPeeks(r Request) {
 // Reset forgets what a client has spent of a rule, whatever its plan, also by preflights, in the store and in this
 // process, and lifts a ban: for operators who unblock somebody. It deletes the counters of each Algorithm and Window
 // that the rule has: those of Limit and of Plans, and those that LimitFunc has returned in this process, whatever the
-// configuration was then. A plan that is in neither Limit nor Plans and that only other processes have seen is not known
-// here: declare it. Other processes may refuse the client for up to a second more. parts are those of
+// configuration was then. A plan that is in neither Limit nor Plans and that only other processes have seen is not
+// known here: declare it. Other processes may refuse the client for up to a second more. parts are those of
 // [Middleware.Allow]. After an error it may have taken effect; repeat it.
 func (m *Middleware) Reset(ctx context.Context, rule string, parts ...string) error {
 	s, r, c, err := m.chargeOf(rule, parts)

@@ -11,7 +11,7 @@ type Source uint8
 const (
 	SourceNone  Source = iota // nobody: the Result is ResultUnjudged, ResultOpen or ResultClosed
 	SourceStore               // the store
-	SourceCache               // the store from memory, without asking its server: its deny cache, or a limit of 0
+	SourceCache               // the store from memory, without asking its server: its deny cache, or a limit of 0 that refuses
 	SourceLocal               // this process, with its share of the limit, by FailLocal
 )
 
