@@ -10,8 +10,8 @@ type Source uint8
 
 const (
 	SourceNone  Source = iota // nobody: the Result is ResultUnjudged, ResultOpen or ResultClosed
-	SourceStore               // the store
-	SourceCache               // the store from memory, without asking its server: its deny cache, or a limit of 0 that refuses
+	SourceStore               // the store; also where a limit of 0 only would refuse, in shadow or for a look
+	SourceCache               // the store from memory, without asking its server: its deny cache, or by a limit of 0
 	SourceLocal               // this process, with its share of the limit, by FailLocal
 )
 
