@@ -31,8 +31,8 @@ type Observation struct {
 	// Rules are those that applied, in the order of the Config, Private and Shadow ones too: empty if none did.
 	Rules []Observed
 	// Store is what the store took to decide all of the Rules together, more than 0 wherever it was asked, and 0 where
-	// it was not: no rule applied, or the store refused from memory (SourceCache). If a rule has SourceLocal, ResultOpen
-	// or ResultClosed, the store could not decide.
+	// it was not: no rule applied, or the store refused from memory (SourceCache) and no strike had to be counted for a
+	// Ban. If a rule has SourceLocal, ResultOpen or ResultClosed, the store could not decide.
 	Store time.Duration
 }
 

@@ -76,8 +76,8 @@ type Rule struct {
 	// free when Window is over. What was counted in this process during an outage is given back in this process.
 	//
 	// [Middleware.Allow] and [Spend] return an error for such a rule. [Middleware.Reset] frees the places of requests
-	// that are still under way, which no longer count; when they end, they free those of later requests once more where
-	// these began in the same tenth of Window.
+	// that are still under way: they no longer count, and what they give back when they end can be the places of
+	// requests that came after the Reset, in the same tenth of Window. So for a time more than Limit can be under way.
 	InFlight bool
 	// Failure says what happens when the store cannot decide; zero means FailLocal.
 	Failure FailurePolicy
