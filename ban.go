@@ -31,9 +31,9 @@ import (
 // While the store is away, nobody is known to be banned. A [Middleware.Reconfigure] keeps strikes and bans, also with
 // another After or another limit of the rule. With a new For the bans that stand no longer hold, unless the old one
 // comes back in time; with a new Within it is so with the strikes. A rule with a Ban costs its store one counter more
-// to ask for each request, and one call more for each refusal that is a strike, two for the one that begins the ban. New
-// refuses it with Shadow, with a key that is the same for all clients ([Everyone], a [Route] alone), and on stores that
-// have no TokenBucket or no SlidingLog.
+// to ask for each request, and one call more for each refusal that is a strike, two for the one that begins the ban.
+// New refuses it with Shadow, with a key that is the same for all clients ([Everyone], a [Route] alone), and on stores
+// that have no TokenBucket or no SlidingLog.
 type Ban struct {
 	After  int64         // 1 to 1000
 	Within time.Duration // whole milliseconds, 1 ms to 366 days
