@@ -82,6 +82,9 @@ func (e *exposure) verdicts() []Verdict {
 // Units that were to be given back then stay charged and are not given back again, as nobody knows whether the store
 // has done it: do not repeat the call, which would give back other units.
 //
+// On a TokenBucket what is given back after it has been refilled is there once more: where the limit must hold at every
+// moment, charge first under a StrictWindow or a SlidingLog.
+//
 // It goes on when ctx has ended, and after the handler has returned. It is safe for concurrent use.
 func Spend(ctx context.Context, rule string, n int64) error {
 	innermost, _ := ctx.Value(exposureKey{}).(*exposure)
