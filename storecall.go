@@ -3,13 +3,12 @@ package httplimit
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"runtime"
 	"runtime/debug"
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/storekit"
 )
 
 // askStore is store.Take for a store that may panic: then it could not decide. A store that calls runtime.Goexit ends
@@ -39,20 +38,11 @@ func (l *logger) undecided(err *error) {
 	if value == nil {
 		return
 	}
-	what := errors.New("the store panicked: " + describePanic(value))
+	what := errors.New("the store panicked: " + storekit.DescribePanic(value))
 	if l.note("", "the store panicked", what.Error()) == textIsNew {
 		l.slog().Error("httplimit: "+what.Error(), "stack", string(debug.Stack()))
 	}
 	*err = what
-}
-
-// describePanic returns the text of a fault that the runtime found, and of all else the type only: the text may hold
-// the key of a client, and the error goes into logs and Health.
-func describePanic(value any) string {
-	if fault, ok := value.(runtime.Error); ok {
-		return fault.Error()
-	}
-	return fmt.Sprintf("a %T", value)
 }
 
 // withoutEnd returns the context for the store: that of r with its values, and without its end. The store's time-out

@@ -10,6 +10,7 @@ import (
 
 	"github.com/httplimit/httplimit/limiter"
 	"github.com/httplimit/httplimit/limiter/kvstore"
+	"github.com/httplimit/httplimit/limiter/storekit"
 )
 
 const (
@@ -142,7 +143,7 @@ func (s *Store) Ping(ctx context.Context) error {
 		err := errPingExited
 		defer func() {
 			if p := recover(); p != nil {
-				err = fmt.Errorf("memcachestore: the client panicked: %v", p)
+				err = errors.New("memcachestore: the client panicked: " + storekit.DescribePanic(p))
 			}
 			done <- err
 		}()

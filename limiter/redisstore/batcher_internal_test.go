@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -277,7 +278,7 @@ func TestNobodyWaitsBeyondTheTimeout(t *testing.T) {
 
 func TestBatcherSurvives(t *testing.T) {
 	for name, end := range map[string]func(){
-		"a panic": func() { panic("hook") },
+		"a panic": func() { panic("the hook met alice") },
 		"an exit": runtime.Goexit,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -295,6 +296,9 @@ func TestBatcherSurvives(t *testing.T) {
 					wg.Go(func() {
 						if err := b.ask(t.Context(), strconv.Itoa(i)); err != nil {
 							failed.Add(1)
+							if strings.Contains(err.Error(), "alice") {
+								t.Errorf("got %v, want nothing of the panic's value, which may hold a key", err)
+							}
 						}
 					})
 				}

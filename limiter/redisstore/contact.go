@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"sync/atomic"
 	"time"
@@ -180,7 +179,7 @@ func (c *contact) start(f func(context.Context)) bool {
 		defer c.looking.Store(false)
 		defer func() {
 			if p := recover(); p != nil { // a hook or a dialler of the client's
-				c.breaker.Explain(fmt.Errorf("redisstore: the client panicked: %v", p))
+				c.breaker.Explain(errors.New("redisstore: the client panicked: " + storekit.DescribePanic(p)))
 			}
 		}()
 		defer func() {

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -102,7 +101,7 @@ func (b *batcher) call(f *flight) {
 	err := errExited
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("redisstore: the client panicked: %v", p)
+			err = errors.New("redisstore: the client panicked: " + storekit.DescribePanic(p))
 		}
 		how := judge(outcomes)
 		if how == storekit.Succeeded {

@@ -29,8 +29,8 @@ import (
 //	fast.lua     one number: twice the counts before the batch (previous * 2^24 + current), plus 1 if it was taken;
 //	             of a StrictWindow 512 times the units in use, plus 1 if the batch was taken, else plus 32 times a
 //	             and twice b: a part a before the present one has to leave for the charge to fit, and the newest
-//	             part with units in it is b before the present one; or -1 if the script left it alone, for general.lua to decide; or -2 if the server denied the write.
-//	             The error of that follows the last batch.
+//	             part with units in it is b before the present one; or -1 if the script left it alone, for
+//	             general.lua to decide; or -2 if the server denied the write. The error of that follows the last batch.
 //	general.lua  1 (taken) or 0; for each key two numbers, which say what it held before the batch: the current and
 //	             the previous count of a window, the debt of a bucket, the units and the newest moment of a log, or
 //	             the units in use of a StrictWindow and, as one text, those of its parts, see general.lua; and

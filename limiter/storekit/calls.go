@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync/atomic"
 	"time"
 )
@@ -101,17 +100,8 @@ func (c *Calls) finish(ctx context.Context, call func(context.Context) error) (e
 	defer c.running.Add(-1)
 	defer func() {
 		if p := recover(); p != nil {
-			err = errors.New("storekit: the call panicked: " + describePanic(p))
+			err = errors.New("storekit: the call panicked: " + DescribePanic(p))
 		}
 	}()
 	return call(ctx)
-}
-
-// describePanic returns the text of a fault that the runtime found, and of all else the type only: the text may hold
-// the key of a client, and the error goes into logs.
-func describePanic(value any) string {
-	if fault, ok := value.(runtime.Error); ok {
-		return fault.Error()
-	}
-	return fmt.Sprintf("a %T", value)
 }
