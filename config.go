@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/httplimit/httplimit/internal/fields"
@@ -111,6 +112,7 @@ const (
 
 // settings is a Config made ready: valid, immutable, swapped as a whole.
 type settings struct {
+	given     Config // but for its Rules
 	rules     []rule
 	namespace string
 	store     limiter.Store
@@ -161,6 +163,8 @@ func (cfg Config) compile(store limiter.Store, log *logger, before *settings) (*
 		return nil, f.err(cfg.Namespace)
 	}
 	s.policies = policies(s.rules)
+	s.given = cfg
+	s.given.Rules, s.given.Store, s.given.KeySecret = nil, store, slices.Clone(cfg.KeySecret)
 	return s, nil
 }
 

@@ -2,6 +2,7 @@ package httplimit
 
 import (
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -72,6 +73,24 @@ func (m *Middleware) configure(cfg Config, store limiter.Store) error {
 	m.settings.Store(s)
 	m.logger.forget(s)
 	return nil
+}
+
+// Config returns the configuration in force: that of [New] or of the last [Middleware.Reconfigure], with the Store that
+// counts where none was given, and the limits of rules with InFlight as they hold. It is the caller's to change and to
+// hand to Reconfigure, so KeySecret is in it: show it to nobody. That of the zero Middleware is the zero Config.
+func (m *Middleware) Config() Config {
+	s := m.settings.Load()
+	if s == nil {
+		return Config{}
+	}
+	cfg := s.given
+	cfg.KeySecret = slices.Clone(cfg.KeySecret)
+	cfg.Rules = make([]Rule, len(s.rules))
+	for i := range s.rules {
+		cfg.Rules[i] = s.rules[i].Rule
+		cfg.Rules[i].Plans = slices.Clone(cfg.Rules[i].Plans)
+	}
+	return cfg
 }
 
 // Must returns m, and panics on an error: for programs that cannot go on without their limits, and configurations that
