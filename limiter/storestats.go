@@ -9,6 +9,9 @@ type StatsReporter interface{ Stats() StoreStats }
 // StoreStats is how a [Store] is doing in this process at one moment. What does not apply to a store is zero. Numbers
 // that only grow begin at zero when the store is made. The JSON names are stable.
 type StoreStats struct {
+	// Name is that of the store's Config, "" without one. It tells the stores of a program apart, in metrics too.
+	Name string `json:"name,omitempty"`
+
 	// Servers are the servers that the store asks, by Address; of a cluster those that its topology names. A store in
 	// memory has none.
 	Servers []ServerStats `json:"servers,omitempty"`

@@ -32,6 +32,8 @@ type Config struct {
 	Direct bool
 	// Address is what [Store.Stats] calls the KV, such as its host and port. It changes nothing else.
 	Address string
+	// Name is what Stats calls the store, in metrics too. It changes nothing else.
+	Name string
 	// Now is a clock for tests; nil means the system's. When it goes back, the store's time stands still for
 	// that step, see [storekit.NewClock]. Timeout is always real time.
 	Now func() time.Time
@@ -74,6 +76,7 @@ func New(kv KV, cfg Config) (*Store, error) {
 		queue:    newQueue(cfg.Timeout),
 		direct:   cfg.Direct,
 		address:  cfg.Address,
+		name:     cfg.Name,
 
 		reconnector: newReconnector(kv),
 	}

@@ -41,6 +41,7 @@ func (s *Store) Stats() limiter.StoreStats {
 	}
 	s.queue.stats(&server)
 	return limiter.StoreStats{
+		Name:              s.name,
 		Servers:           []limiter.ServerStats{server},
 		DenyCacheEntries:  s.refusals.Entries(),
 		DenyCacheCapacity: s.refusals.Capacity(),

@@ -26,7 +26,7 @@ func TestStatsOfFlights(t *testing.T) {
 			}
 			return nil
 		}
-		store := newStore(t, kv, kvstore.Config{Address: "kv:1", DenyCache: 64})
+		store := newStore(t, kv, kvstore.Config{Name: "visits", Address: "kv:1", DenyCache: 64})
 		at := func() limiter.ServerStats { return store.Stats().Servers[0] }
 		if got := at(); got != (limiter.ServerStats{Address: "kv:1", Healthy: true}) {
 			t.Errorf("at first: %+v", got)
@@ -49,7 +49,7 @@ func TestStatsOfFlights(t *testing.T) {
 			t.Errorf("sizes of flights: %v, want %v: of 1 and of 99", got.FlightSizes, want)
 		}
 		take(t, store, charge(limit, 1))
-		if s := store.Stats(); s.DenyCacheHits != 1 || s.DenyCacheEntries != 1 || s.DenyCacheCapacity != 64 {
+		if s := store.Stats(); s.Name != "visits" || s.DenyCacheHits != 1 || s.DenyCacheEntries != 1 || s.DenyCacheCapacity != 64 {
 			t.Errorf("after a refusal from memory: %+v", s)
 		}
 

@@ -25,6 +25,7 @@ type Store struct {
 	queue    *queue
 	direct   bool
 	address  string
+	name     string
 
 	reconnector *reconnector
 

@@ -16,7 +16,7 @@ import (
 func TestStats(t *testing.T) {
 	server := sharedServer(t)
 	store := newStore(t, newClient(t, server), memcachestore.Config{
-		Timeout: patient, Prefix: newPrefix(), Address: server.address, DenyCache: 16,
+		Name: "visits", Timeout: patient, Prefix: newPrefix(), Address: server.address, DenyCache: 16,
 	})
 	limit := limiter.PerHour(2)
 	for range 4 {
@@ -30,7 +30,7 @@ func TestStats(t *testing.T) {
 	if got.Address != server.address || !got.Healthy || got.Calls != 3 || got.Callers != 3 || got.Failed != 0 {
 		t.Errorf("got %+v, want 3 calls of a healthy %s", got, server.address)
 	}
-	if stats.DenyCacheHits != 1 || stats.DenyCacheEntries != 1 || stats.DenyCacheCapacity != 16 {
+	if stats.Name != "visits" || stats.DenyCacheHits != 1 || stats.DenyCacheEntries != 1 || stats.DenyCacheCapacity != 16 {
 		t.Errorf("got %+v, want one refusal remembered and one answer from it", stats)
 	}
 }

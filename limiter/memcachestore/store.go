@@ -50,6 +50,8 @@ type Config struct {
 	// Address is what [Store.Stats] calls the servers, such as "cache1:11211,cache2:11211": the client does not tell
 	// them. It changes nothing else.
 	Address string
+	// Name is what Stats calls the store, in metrics too. It changes nothing else.
+	Name string
 	// Now is a clock for tests; nil means the system's, read once and monotonic from there. Items expire by
 	// memcached's own clock.
 	Now func() time.Time
@@ -97,6 +99,7 @@ func New(client *memcache.Client, cfg Config) (*Store, error) {
 		NoBreaker: cfg.NoBreaker,
 		Direct:    cfg.Direct,
 		Address:   cfg.Address,
+		Name:      cfg.Name,
 		Now:       cfg.Now,
 		Skew:      cfg.Skew,
 	})

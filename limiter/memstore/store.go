@@ -57,6 +57,8 @@ type Config struct {
 	// remembers. 0 means 1<<20, which is about 28 MB of windows when full, and 16 MiB of sketches where a flood
 	// needs them. Negative is an error.
 	MaxKeys int
+	// Name is what [Store.Stats] calls the store, in metrics too. It changes nothing else.
+	Name string
 }
 
 const defaultMaxKeys = 1 << 20
@@ -70,6 +72,7 @@ type Store struct {
 	making  sync.Mutex // held while tables are made or dropped
 	dropAt  int64      // when tables may be dropped next; under making
 	batches sync.Pool  // of *batch
+	name    string
 
 	// All below changes only where counters come and go.
 	budget  budget
@@ -90,6 +93,7 @@ func New(cfg Config) (*Store, error) {
 	}
 	s := &Store{
 		seeds:   [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+		name:    cfg.Name,
 		stripes: make([]stripe, stripesFor(cfg.MaxKeys)),
 	}
 	s.clock.started = time.Now()
@@ -150,7 +154,7 @@ func (s *Store) reset(c *limiter.Charge) error {
 func (s *Store) Stats() limiter.StoreStats {
 	used := s.budget.used.Load() // with what is being refused right now
 	stats := limiter.StoreStats{
-		Entries: min(used, s.budget.most), Capacity: s.budget.most, Evicted: s.evicted.Load(),
+		Name: s.name, Entries: min(used, s.budget.most), Capacity: s.budget.most, Evicted: s.evicted.Load(),
 	}
 	for i := range s.stripes {
 		stats.Overflowed += s.stripes[i].overflowed.Load()

@@ -30,6 +30,16 @@ func TestNewRefusesNegativeMaxKeys(t *testing.T) {
 	}
 }
 
+func TestStatsTellTheName(t *testing.T) {
+	store, err := memstore.New(memstore.Config{Name: "visits"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := store.Stats().Name; got != "visits" {
+		t.Errorf("got %q, want visits", got)
+	}
+}
+
 // TestTakeValidates: Take does not validate a limit that it has seen before, and must agree with Validate.
 func TestTakeValidates(t *testing.T) {
 	store := newStore(t, 0)

@@ -36,6 +36,8 @@ type Config struct {
 	// NoBreaker keeps on calling a server that does not answer. Otherwise decisions fail at once while it is
 	// down: see [storekit.Breaker].
 	NoBreaker bool
+	// Name is what [Store.Stats] calls the store, in metrics too. It changes nothing else.
+	Name string
 	// Logger gets warnings, each once: of a client setting that costs time, a round trip near Timeout, a server that
 	// forgets counters when it is full, and a clock that is far ahead of the server's. nil means [slog.Default].
 	Logger *slog.Logger
@@ -68,6 +70,7 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 		cfg.Logger = slog.Default()
 	}
 	s := &Store{
+		name:    cfg.Name,
 		prefix:  cfg.Prefix,
 		timeout: cfg.Timeout,
 		clock:   storekit.NewClock(nil),

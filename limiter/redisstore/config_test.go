@@ -33,6 +33,12 @@ func TestNewReportsEveryFault(t *testing.T) {
 	}
 }
 
+func TestStatsTellTheName(t *testing.T) {
+	if got := newStore(t, unknown{}, redisstore.Config{Name: "visits"}).Stats().Name; got != "visits" {
+		t.Errorf("got %q, want visits", got)
+	}
+}
+
 func TestNewNamesTheOptionThatCosts(t *testing.T) {
 	for _, heeds := range []bool{true, false} {
 		var log bytes.Buffer

@@ -49,6 +49,7 @@ func (t *tally) flight(f *flight, now time.Duration, how storekit.Outcome) (fast
 // tried again is a call more. The numbers of a server that has left the topology are gone.
 func (s *Store) Stats() limiter.StoreStats {
 	stats := limiter.StoreStats{
+		Name:              s.name,
 		DenyCacheEntries:  s.cache.Entries(),
 		DenyCacheCapacity: s.cache.Capacity(),
 		DenyCacheHits:     s.cache.Hits(),

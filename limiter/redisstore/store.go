@@ -16,6 +16,7 @@ var _ limiter.Store = (*Store)(nil)
 // Store is a [limiter.Store] in Redis. It runs all five algorithms, on the server's clock. It is safe for concurrent
 // use and has nothing to close; the client stays its maker's.
 type Store struct {
+	name    string
 	prefix  string
 	timeout time.Duration
 	clock   *storekit.Clock
