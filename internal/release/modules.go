@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"os/exec"
 	"path"
 	"path/filepath"
@@ -62,9 +64,21 @@ func read(folder string) (module, error) {
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
 		return m, fmt.Errorf("%s/go.mod: %w", folder, err)
 	}
-	name, err := command(folder, "go", "list", "-f", "{{.Name}}", ".")
-	m.command = err == nil && strings.TrimSpace(name) == "main" // an error: no package in this folder
+	m.command = hasMain(folder)
 	return m, nil
+}
+
+// hasMain reports whether there is a program in the folder. `go list` could not tell where a requirement is not to be
+// had yet.
+func hasMain(folder string) bool {
+	names, _ := filepath.Glob(filepath.Join(folder, "*.go")) // the pattern is right
+	for _, name := range names {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.PackageClauseOnly)
+		if err == nil && file.Name.Name == "main" {
+			return true
+		}
+	}
+	return false
 }
 
 // ours reports whether path is a module of this repository.

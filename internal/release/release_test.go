@@ -75,18 +75,39 @@ func TestFaults(t *testing.T) {
 		tags    []string
 		want    string
 	}{
-		"no version":          {args: "v1", want: "version \"v1\" is none"},
-		"path without major":  {args: "v2.0.0", want: "needs module paths that end in /v2"},
-		"older than a tag":    {args: "v0.1.9", tags: []string{"v0.2.0"}, want: "older than v0.2.0"},
-		"tagged nested":       {tags: []string{"v0.2.0", "store/v0.2.0"}, want: "store/v0.2.0 exists"},
-		"empty changelog":     {changed: map[string]string{"CHANGELOG.md": "## [Unreleased]\n"}, want: "no entries"},
-		"undated":             {changed: map[string]string{"CHANGELOG.md": "## [0.2.0]\n\n- A.\n"}, want: "has no date"},
-		"entries of another":  {changed: map[string]string{"CHANGELOG.md": "## [Unreleased]\n\n## [0.1.0] - 2025-01-02\n\n- A.\n"}, want: "no entries"},
-		"wrong module path":   {changed: map[string]string{"store/go.mod": replaced(storeMod, "/store", "/shop")}, want: "want github.com/httplimit/httplimit/store"},
-		"newer go line":       {changed: map[string]string{"go.mod": replaced(rootMod, "1.25.0", "1.26.0")}, want: "go 1.26.0, want 1.25.0"},
-		"replaces another":    {changed: map[string]string{"store/go.mod": storeMod + "replace example.com/a => ../a\n"}, want: "replaces example.com/a"},
-		"replaces elsewhere":  {changed: map[string]string{"store/go.mod": replaced(storeMod, "=> ..", "=> ../../other")}, want: "inside the repository"},
-		"replaces absolutely": {changed: map[string]string{"store/go.mod": replaced(storeMod, "=> ..", "=> /tmp")}, want: "want a relative path"},
+		"no version":         {args: "v1", want: "version \"v1\" is none"},
+		"path without major": {args: "v2.0.0", want: "needs module paths that end in /v2"},
+		"older than a tag":   {args: "v0.1.9", tags: []string{"v0.2.0"}, want: "older than v0.2.0"},
+		"tagged nested":      {tags: []string{"v0.2.0", "store/v0.2.0"}, want: "store/v0.2.0 exists"},
+		"empty changelog":    {changed: map[string]string{"CHANGELOG.md": "## [Unreleased]\n"}, want: "no entries"},
+		"undated": {
+			changed: map[string]string{"CHANGELOG.md": "## [0.2.0]\n\n- A.\n"},
+			want:    "has no date",
+		},
+		"entries of another": {
+			changed: map[string]string{"CHANGELOG.md": "## [Unreleased]\n\n## [0.1.0] - 2025-01-02\n\n- A.\n"},
+			want:    "no entries",
+		},
+		"wrong module path": {
+			changed: map[string]string{"store/go.mod": replaced(storeMod, "/store", "/shop")},
+			want:    "want github.com/httplimit/httplimit/store",
+		},
+		"newer go line": {
+			changed: map[string]string{"go.mod": replaced(rootMod, "1.25.0", "1.26.0")},
+			want:    "go 1.26.0, want 1.25.0",
+		},
+		"replaces another": {
+			changed: map[string]string{"store/go.mod": storeMod + "replace example.com/a => ../a\n"},
+			want:    "replaces example.com/a",
+		},
+		"replaces elsewhere": {
+			changed: map[string]string{"store/go.mod": replaced(storeMod, "=> ..", "=> ../../other")},
+			want:    "inside the repository",
+		},
+		"replaces absolutely": {
+			changed: map[string]string{"store/go.mod": replaced(storeMod, "=> ..", "=> /tmp")},
+			want:    "want a relative path",
+		},
 		"replaces by no module": {
 			changed: map[string]string{"store/go.mod": replaced(storeMod, "=> ..", "=> ../cmd/tool")},
 			want:    "where the module is \"github.com/httplimit/httplimit/cmd/tool\"",
@@ -99,7 +120,10 @@ func TestFaults(t *testing.T) {
 			changed: map[string]string{"store/go.mod": storeMod + "require github.com/httplimit/httplimit/e2e v0.0.0\n"},
 			want:    "which is never published",
 		},
-		"second step, old requirement":       {tags: []string{"v0.2.0"}, want: "store/go.mod: requires github.com/httplimit/httplimit v0.0.0, want v0.2.0"},
+		"second step, old requirement": {
+			tags: []string{"v0.2.0"},
+			want: "store/go.mod: requires github.com/httplimit/httplimit v0.0.0, want v0.2.0",
+		},
 		"second step, replaced in a command": {tags: []string{"v0.2.0"}, want: "cmd/tool/go.mod: has replace lines"},
 		"no date on the day":                 {args: "v0.2.0", want: "no entries for v0.2.0"},
 		"changes on the day": {
@@ -154,8 +178,9 @@ func TestBothSteps(t *testing.T) {
 	}
 
 	for name, text := range map[string]string{
-		"store/go.mod":    strings.ReplaceAll(storeMod, "v0.0.0", "v0.2.0"),
-		"cmd/tool/go.mod": "module github.com/httplimit/httplimit/cmd/tool\n\ngo 1.25.0\n\nrequire github.com/httplimit/httplimit v0.2.0\n",
+		"store/go.mod": strings.ReplaceAll(storeMod, "v0.0.0", "v0.2.0"),
+		"cmd/tool/go.mod": strings.NewReplacer(
+			"replace github.com/httplimit/httplimit => ../..\n", "", "v0.0.0", "v0.2.0").Replace(commandMod),
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
