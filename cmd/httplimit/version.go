@@ -1,0 +1,22 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+)
+
+// version prints the version of this module, that of Go, and the system.
+func version(args []string, _ io.Reader, stdout, stderr io.Writer) int {
+	if len(args) > 0 {
+		fmt.Fprintln(stderr, "httplimit version: it takes no arguments")
+		return exitFault
+	}
+	module := "(devel)"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		module = info.Main.Version
+	}
+	fmt.Fprintf(stdout, "httplimit %s %s %s/%s\n", module, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return exitOK
+}
