@@ -1,0 +1,67 @@
+package console
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/httplimit/httplimit"
+)
+
+// Config says who may see the page, and who may change things on it.
+type Config struct {
+	// Viewer says who may look: [LocalOnly], or a function that asks the service's own authentication. Nil means
+	// operators only. Everybody else is answered 403, whatever they ask for.
+	Viewer func(*http.Request) bool
+	// Operator says who may reset a client, and by which name it stands in the list of activities and in the log; nil
+	// means nobody. Where there is a Viewer, operators have to be viewers too.
+	Operator func(*http.Request) (name string, ok bool)
+	// Logger is told what operators do; nil means slog.Default().
+	Logger *slog.Logger
+}
+
+// Console is the operators' page. It is an [httplimit.Observer], which counts, and an [http.Handler] to be mounted under
+// any path. Make one with [New]. It starts no goroutine: while nobody looks, nothing runs but the counting. Safe for
+// concurrent use.
+type Console struct {
+	cfg         Config
+	started     time.Time
+	startedNano int64 // in Unix time
+
+	total  *history // of all requests, whatever the rules
+	series seriesTable
+
+	mu      sync.Mutex
+	watched []*httplimit.Middleware
+}
+
+// New makes a Console. It returns an error if neither Viewer nor Operator is set, as nobody could see the page.
+func New(cfg Config) (*Console, error) {
+	if cfg.Viewer == nil && cfg.Operator == nil {
+		return nil, errors.New("console: Config has neither Viewer nor Operator, so nobody may see the page: " +
+			"want one of them, such as Viewer: console.LocalOnly")
+	}
+	now := time.Now()
+	return &Console{cfg: cfg, started: now, startedNano: now.UnixNano(), total: new(history)}, nil
+}
+
+// Watch adds Middlewares, whose configuration, stores and clients the page then shows. What they decide is counted
+// only if the Console is their Observer too. Nil ones, and those that are watched already, are left out.
+func (c *Console) Watch(m ...*httplimit.Middleware) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+next:
+	for _, one := range m {
+		if one == nil {
+			continue
+		}
+		for _, other := range c.watched {
+			if one == other {
+				continue next
+			}
+		}
+		c.watched = append(c.watched, one)
+	}
+}
