@@ -3,3 +3,5 @@ module github.com/httplimit/httplimit/cmd/httplimit
 go 1.25.0
 
 replace github.com/httplimit/httplimit => ../..
+
+require github.com/httplimit/httplimit v0.0.0-00010101000000-000000000000
