@@ -18,8 +18,8 @@ lint: ## gofmt, go vet, staticcheck, tidy go.mod files, the root module's requir
 consumer: ## check that requiring the root module changes nothing else in a consumer's build
 	@.ci/consumer
 
-.PHONY: vulnerabilities
-vulnerabilities: ## look for known vulnerabilities in what every module calls, with the newest Go
+.PHONY: vulncheck
+vulncheck: ## look for known vulnerabilities in what every module calls, with the newest Go
 	@.ci/each go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
 
 .PHONY: fuzz
