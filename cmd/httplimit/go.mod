@@ -4,4 +4,4 @@ go 1.25.0
 
 replace github.com/httplimit/httplimit => ../..
 
-require github.com/httplimit/httplimit v0.0.0-00010101000000-000000000000
+require github.com/httplimit/httplimit v0.0.0
