@@ -22,8 +22,8 @@ const (
 )
 
 // measure gives the subject a server of its own, warms both up, and loads them.
-func (o options) measure(b backend, l load, s subject) (*sample, error) {
-	server, err := b.start()
+func (o options) measure(t table, l load, s subject) (*sample, error) {
+	server, err := t.start()
 	if err != nil {
 		return nil, err
 	}

@@ -13,11 +13,11 @@ import (
 
 func memcachedSubjects() []subject {
 	return []subject{
-		{"none", none, allowed},
-		{"httplimit", httplimitMemcached, both},
-		{"httplimit-direct", httplimitMemcachedDirect, allowed},
-		{"httplimit-nocache", httplimitMemcachedNoCache, refused},
-		{"get+incr", getIncr, both},
+		{name: "none", open: none, runs: allowed, kind: floor},
+		{name: "httplimit", open: httplimitMemcached, runs: always},
+		{name: "httplimit-direct", open: httplimitMemcachedDirect, runs: allowed, kind: variant},
+		{name: "httplimit-nocache", open: httplimitMemcachedNoCache, runs: refused, kind: variant},
+		{name: "get+incr", open: getIncr, runs: always},
 	}
 }
 
@@ -57,7 +57,14 @@ func httplimitMemcachedStore(
 	if err != nil {
 		return nil, err
 	}
-	return &opened{session: charging(store, limiter.Per(limit, window)), close: func() { _ = client.Close() }}, nil
+	l, err := limiter.New(store, "api/ip", limiter.Per(limit, window))
+	if err != nil {
+		return nil, err
+	}
+	return shared(func(ctx context.Context, key string) (bool, error) {
+		d, err := l.Allow(ctx, key)
+		return d.Allowed, err
+	}, func() { _ = client.Close() }), nil
 }
 
 // getIncr is the least that a sliding window over two counters takes, as the originals of this design do it: read both,

@@ -10,21 +10,41 @@ type subject struct {
 	name string
 	// open makes a limiter that counts in the server at addr.
 	open func(addr string, limit int64, window time.Duration) (*opened, error)
-	// answers are what it is measured with; it allows everything, or differs from another only in refusals.
-	answers answers
+	// runs says under which loads it is measured.
+	runs func(load) bool
+	kind kind
+	// rules says which rules it has, where that is what is compared.
+	rules string
 }
 
-type answers int
+// called returns the name of a measurement of the subject.
+func (s subject) called(what string) string {
+	if s.rules != "" {
+		what += "/rules=" + s.rules
+	}
+	return what + "/limiter=" + s.name
+}
+
+type kind int
 
 const (
-	both answers = iota
-	allowed
-	refused
+	limits  kind = iota // requests, as its users have it
+	variant             // differs from another one in its client, and not in what it keeps in the server
+	floor               // refuses nobody
 )
 
-func (s subject) runs(l load) bool {
-	return s.answers == both || (s.answers == refused) == l.refused
-}
+func always(load) bool    { return true }
+func allowed(l load) bool { return !l.refused }
+func refused(l load) bool { return l.refused }
+
+// unpaced is for those that cannot keep up with the slowest offered load on a small machine.
+func unpaced(l load) bool { return l.offered == 0 }
+
+// crowded is where callers share calls.
+func crowded(l load) bool { return l.callers > 1 && !l.refused }
+
+// busiest is for variants that would tell nothing more elsewhere.
+func busiest(l load) bool { return l.callers > 1 && l.offered == 0 && !l.refused }
 
 type opened struct {
 	// session is how a goroutine begins: what it need not make anew each time is its own.
