@@ -122,8 +122,10 @@ type settings struct {
 	onDeny    func(http.ResponseWriter, *http.Request, Denial)
 	expose    bool
 	observer  Observer
-	bans      bool // a rule has a Ban
-	inFlight  bool // a rule has InFlight
+	costs     CostObserver // the Observer, or those of several; nil: none
+	remote    bool         // the store is not in memory
+	bans      bool         // a rule has a Ban
+	inFlight  bool         // a rule has InFlight
 	logger    *logger
 	windows   windowSet
 }
@@ -163,6 +165,7 @@ func (cfg Config) compile(store limiter.Store, log *logger, before *settings) (*
 		return nil, f.err(cfg.Namespace)
 	}
 	s.policies = policies(s.rules)
+	s.costs, s.remote = costObserver(cfg.Observer), isRemote(store)
 	s.given = cfg
 	s.given.Rules, s.given.Store, s.given.KeySecret = nil, store, slices.Clone(cfg.KeySecret)
 	return s, nil

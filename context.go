@@ -26,6 +26,7 @@ type exposure struct {
 type exposedRule struct {
 	rule    *rule
 	source  Source
+	result  Result
 	verdict Verdict
 	charge  limiter.Charge // where and against which limit; never written
 	spent   spends         // what can still be given back
@@ -36,7 +37,9 @@ func newExposure(d *decision) *exposure {
 	e.outer, _ = d.ctx.Value(exposureKey{}).(*exposure)
 	for i := range d.rules {
 		r := &d.rules[i]
-		e.rules[i] = exposedRule{rule: r.rule, source: r.source, verdict: d.verdict(i), charge: d.charges[i]}
+		e.rules[i] = exposedRule{
+			rule: r.rule, source: r.source, result: d.result(i), verdict: d.verdict(i), charge: d.charges[i],
+		}
 		if r.spent {
 			e.rules[i].spent.begin(&d.charges[i])
 		}
@@ -114,22 +117,27 @@ func Spend(ctx context.Context, rule string, n int64) error {
 }
 
 func (e *exposure) spend(ctx context.Context, r *exposedRule, n int64) error {
-	n = min(n, limiter.MaxCount)
 	charge := r.charge
-	charge.Cost, charge.Mode, charge.State = n, limiter.Force, limiter.State{}
+	charge.Cost, charge.Mode, charge.State = min(n, limiter.MaxCount), limiter.Force, limiter.State{}
 	batch := []limiter.Charge{charge}
 	if _, err := e.m.askStore(ctx, e.store(r), batch); err != nil {
 		return err
 	}
+	e.s.observeCost(ctx, r.rule.Name, r.result, e.charged(r, &batch[0]))
+	return nil
+}
+
+// charged notes what Spend has charged by c, and returns how many units that were.
+func (e *exposure) charged(r *exposedRule, c *limiter.Charge) (n int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	// A counter that is full took less, and no more can be given back.
-	most := algorithm.MostUnits(&charge.Limit)
-	n = min(n, most-min(batch[0].Current, most))
-	r.spent.add(&batch[0], n)
+	most := algorithm.MostUnits(&c.Limit)
+	n = min(c.Cost, most-min(c.Current, most))
+	r.spent.add(c, n)
 	r.verdict.Cost += n
-	r.verdict.Remaining, r.verdict.ResetAfter = batch[0].Remaining, batch[0].ResetAfter
-	return nil
+	r.verdict.Remaining, r.verdict.ResetAfter = c.Remaining, c.ResetAfter
+	return n
 }
 
 // giveBack is Spend for a negative n. The units are reserved before the store is asked.
@@ -141,14 +149,21 @@ func (e *exposure) giveBack(ctx context.Context, r *exposedRule, n int64) error 
 	if _, err := e.m.askStore(ctx, e.store(r), batch); err != nil {
 		return err
 	}
+	e.s.observeCost(ctx, r.rule.Name, r.result, e.givenBack(r, batch))
+	return nil
+}
+
+// givenBack notes what was given back by batch, and returns how many units that were, below 0.
+func (e *exposure) givenBack(r *exposedRule, batch []limiter.Charge) (units int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for i := range batch {
 		r.verdict.Cost = max(0, r.verdict.Cost+batch[i].Cost)
+		units += batch[i].Cost
 	}
 	last := batch[len(batch)-1]
 	r.verdict.Remaining, r.verdict.ResetAfter = last.Remaining, last.ResetAfter
-	return nil
+	return units
 }
 
 // reserve returns the refunds of up to n units that a rule has charged, which nobody gives back a second time.

@@ -66,7 +66,7 @@ func (o *Outcome) Hold() (leave func()) {
 
 func (o *Outcome) hold() (leave func()) {
 	d := &o.decision
-	p := &places{m: d.m, store: d.s.store}
+	p := &places{m: d.m, s: d.s}
 	for i := range d.rules {
 		r, c := &d.rules[i], d.charges[i]
 		if !r.InFlight || !r.spent || c.Cost == 0 { // see refunds
@@ -121,7 +121,7 @@ func (o *Outcome) decideHolding(r Request, borrowed bool) {
 type places struct {
 	m             *Middleware
 	ctx           context.Context
-	store         limiter.Store // that was asked, also if another configuration is in force by now
+	s             *settings // that decided, also if another configuration is in force by now
 	stored, local []limiter.Charge
 	left          atomic.Bool
 }
@@ -132,7 +132,7 @@ func (p *places) leave() {
 	if p.left.Swap(true) {
 		return
 	}
-	p.giveBack(p.store, p.stored)
+	p.giveBack(p.s.store, p.stored)
 	if len(p.local) > 0 {
 		p.giveBack(p.m.local(), p.local)
 	}
@@ -144,5 +144,9 @@ func (p *places) giveBack(store limiter.Store, places []limiter.Charge) {
 	}
 	if _, err := p.m.askStore(p.ctx, store, places); err != nil {
 		p.m.logger.warnOnce("", "places of InFlight could not be given back, they are free when Limit.Window is over", err)
+		return
+	}
+	for i := range places {
+		p.s.observeCost(p.ctx, places[i].Scope[len(p.s.namespace)+1:], ResultAllowed, places[i].Cost)
 	}
 }

@@ -10,8 +10,8 @@ import (
 // Observer is told what became of each request, for metrics and logs.
 //
 // Each request that reaches a [Middleware] is told once, when it is decided and before the handler is called or the
-// refusal is answered, also if no rule applied to it. So is each [Middleware.Allow] that came to a decision. Peek,
-// Spend, and what CountStatus gives back, are not told.
+// refusal is answered, also if no rule applied to it. So is each [Middleware.Allow] that came to a decision. Peek is not
+// told. What Spend adds, and what is given back later, is told to a [CostObserver].
 //
 // Observe is called in the request's goroutine, which waits for it, and by many requests at once: it should be quick,
 // and be safe for that. What it panics with passes through to net/http; the request counts then. With nil as
@@ -34,6 +34,8 @@ type Observation struct {
 	// it was not: no rule applied, or the store refused from memory (SourceCache) and no strike had to be counted for a
 	// Ban. If a rule has SourceLocal, ResultOpen or ResultClosed, the store could not decide.
 	Store time.Duration
+	// Remote reports that the Store of the Config is not a memstore, so that Store is the time of a call to a server.
+	Remote bool
 }
 
 // Observed is what one rule said of one request. Its JSON is that of the [Verdict], with "result", "key" and "noKey".
@@ -89,7 +91,8 @@ var observations = sync.Pool{New: func() any { return new(Observation) }}
 // observe tells the Observer, which there is, what was decided. r is nil for Allow.
 func (d *decision) observe(r Request) {
 	o := observations.Get().(*Observation)
-	o.Request, o.Namespace, o.Status, o.Store = r, d.s.namespace, d.status, d.asked
+	o.Request, o.Namespace, o.Status = r, d.s.namespace, d.status
+	o.Store, o.Remote = d.asked, d.s.remote
 	o.Rules = slices.Grow(o.Rules[:0], len(d.rules))[:len(d.rules)]
 	for i := range d.rules {
 		one := &o.Rules[i]

@@ -105,7 +105,10 @@ func (d *decision) refundTo(store limiter.Store, refunds []limiter.Charge) {
 	if len(refunds) == 0 {
 		return
 	}
-	if _, err := d.m.askStore(context.WithoutCancel(d.ctx), store, refunds); err != nil {
+	ctx := context.WithoutCancel(d.ctx)
+	if _, err := d.m.askStore(ctx, store, refunds); err != nil {
 		d.m.logger.warnOnce("", "units that CountStatus refunds could not be given back", err)
+		return
 	}
+	d.observeRefunds(ctx, refunds)
 }
