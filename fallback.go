@@ -3,7 +3,9 @@ package httplimit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
@@ -29,9 +31,27 @@ const (
 	FailClosed
 )
 
+var failurePolicyNames = []string{"fail-local", "fail-open", "fail-closed"}
+
 // String returns the policy's name, such as "fail-local".
-func (p FailurePolicy) String() string {
-	return nameOf(p, "fail-local", "fail-open", "fail-closed")
+func (p FailurePolicy) String() string { return nameOf(p, failurePolicyNames...) }
+
+// MarshalText implements [encoding.TextMarshaler]: it is String, or an error if p is no policy.
+func (p FailurePolicy) MarshalText() ([]byte, error) {
+	if p > FailClosed {
+		return nil, fmt.Errorf("httplimit: %d is no policy, want FailLocal, FailOpen or FailClosed", uint8(p))
+	}
+	return []byte(p.String()), nil
+}
+
+// UnmarshalText implements [encoding.TextUnmarshaler]. It takes the names that String returns.
+func (p *FailurePolicy) UnmarshalText(text []byte) error {
+	i := slices.Index(failurePolicyNames, string(text))
+	if i < 0 {
+		return fmt.Errorf("httplimit: %.32q is no policy, want one of %q", text, failurePolicyNames)
+	}
+	*p = FailurePolicy(i)
+	return nil
 }
 
 // failsClosed reports whether the rule refuses what the store cannot decide. A rule in shadow refuses nothing.

@@ -3,6 +3,7 @@ package limiter
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -44,6 +45,24 @@ func (a Algorithm) String() string {
 		return algorithmNames[a]
 	}
 	return fmt.Sprintf("Algorithm(%d)", uint8(a))
+}
+
+// MarshalText implements [encoding.TextMarshaler]: it is String, or an error if there is no such algorithm.
+func (a Algorithm) MarshalText() ([]byte, error) {
+	if int(a) >= len(algorithmNames) {
+		return nil, fmt.Errorf("limiter: there is no %v", a)
+	}
+	return []byte(a.String()), nil
+}
+
+// UnmarshalText implements [encoding.TextUnmarshaler]. It takes the names that String returns.
+func (a *Algorithm) UnmarshalText(text []byte) error {
+	i := slices.Index(algorithmNames[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("limiter: %.32q is no algorithm, want one of %q", text, algorithmNames)
+	}
+	*a = Algorithm(i)
+	return nil
 }
 
 const (

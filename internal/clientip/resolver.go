@@ -9,6 +9,7 @@ package clientip
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -228,3 +229,15 @@ func (n Networks) Contain(addr netip.Addr) bool {
 	}
 	return false
 }
+
+// ByNetworks reports whether the networks of proxies in front are all that the Config says: it reads X-Forwarded-For by
+// them, or nothing, and makes the usual buckets.
+func (r *Resolver) ByNetworks() bool {
+	return (r.header == xForwardedFor || !r.TrustsProxies()) && r.hops == 0 && !r.trustUnix &&
+		r.ipv4Bits == defaultIPv4Bits && r.ipv6Bits == defaultIPv6Bits &&
+		len(r.nat64) == 1 && r.nat64[0] == netip.MustParsePrefix(wellKnownNAT64) &&
+		!slices.ContainsFunc(r.proxies, func(p netip.Prefix) bool { return p.Bits() == 0 }) // which wants TrustAll
+}
+
+// Proxies returns the networks of the proxies, masked.
+func (r *Resolver) Proxies() []netip.Prefix { return slices.Clone(r.proxies) }
