@@ -1,0 +1,148 @@
+package replay
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/algorithm"
+)
+
+// Store is a [limiter.Store] on the clock of a log: it decides by package algorithm, as all stores do, at the moment that
+// was set last. What has ended is dropped, so that it holds the clients of about the last window. It is safe for
+// concurrent use.
+type Store struct {
+	mu       sync.Mutex
+	now      int64 // Unix milliseconds
+	counters map[counterID]*counter
+	sweepAt  int // how many counters there have to be for the next look at what has ended
+
+	batch []*counter
+	usage []algorithm.Usage
+	of    []int
+}
+
+// counterID is what makes a counter.
+type counterID struct {
+	scope, key string
+	algorithm  limiter.Algorithm
+	window     time.Duration
+}
+
+// minSweep is how many counters are kept without a look at what has ended.
+const minSweep = 4096
+
+// NewStore returns an empty Store. Its clock stands at 1970.
+func NewStore() *Store { return &Store{counters: map[counterID]*counter{}, sweepAt: minSweep} }
+
+// SetClock sets the moment of the decisions that follow, in Unix milliseconds.
+func (s *Store) SetClock(now int64) {
+	s.mu.Lock()
+	s.now = now
+	s.mu.Unlock()
+}
+
+// Take implements [limiter.Store].
+func (s *Store) Take(ctx context.Context, charges []limiter.Charge) (taken bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	if algorithm.AsksZero(charges) {
+		return algorithm.TakeZero(charges, func(others []limiter.Charge) (bool, error) { return s.Take(ctx, others) })
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.load(charges)
+	if !algorithm.Decide(charges, s.usage, s.of) {
+		return false, nil
+	}
+	for i := range charges {
+		u := &s.usage[s.of[i]]
+		if first := s.firstOf(i); first {
+			s.batch[s.of[i]].save(&charges[i].Limit, u)
+		}
+	}
+	return true, nil
+}
+
+// load finds the counters of a batch. Charges on one counter share it.
+func (s *Store) load(charges []limiter.Charge) {
+	s.batch, s.usage, s.of = s.batch[:0], s.usage[:0], s.of[:0]
+	for i := range charges {
+		c := s.counter(idOf(&charges[i]))
+		place := len(s.batch)
+		for j, other := range s.batch {
+			if other == c {
+				place = j
+			}
+		}
+		if s.of = append(s.of, place); place == len(s.batch) {
+			s.batch = append(s.batch, c)
+			s.usage = append(s.usage, c.load(&charges[i].Limit, s.now))
+		}
+	}
+}
+
+// firstOf reports whether charge i is the first on its counter.
+func (s *Store) firstOf(i int) bool {
+	for j := range i {
+		if s.of[j] == s.of[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func idOf(c *limiter.Charge) counterID {
+	return counterID{c.Scope, c.Key, c.Limit.Algorithm, c.Limit.Window}
+}
+
+// counter returns the counter of that identity, and makes it if there is none.
+func (s *Store) counter(id counterID) *counter {
+	c := s.counters[id]
+	if c != nil {
+		return c
+	}
+	if len(s.counters) >= s.sweepAt {
+		s.sweep()
+	}
+	c = &counter{}
+	id.scope, id.key = strings.Clone(id.scope), strings.Clone(id.key)
+	s.counters[id] = c
+	return c
+}
+
+// sweep drops the counters that have ended. The next one comes when there are twice as many as are left, so that it costs
+// each new counter the same.
+func (s *Store) sweep() {
+	for id, c := range s.counters {
+		if c.ends <= s.now && !s.inBatch(c) {
+			delete(s.counters, id)
+		}
+	}
+	s.sweepAt = max(minSweep, 2*len(s.counters))
+}
+
+func (s *Store) inBatch(c *counter) bool {
+	for _, other := range s.batch {
+		if other == c {
+			return true
+		}
+	}
+	return false
+}
+
+// Reset implements [limiter.Store].
+func (s *Store) Reset(ctx context.Context, charges []limiter.Charge) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range charges {
+		delete(s.counters, idOf(&charges[i]))
+	}
+	return nil
+}
