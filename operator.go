@@ -154,11 +154,16 @@ func (m *Middleware) Reset(ctx context.Context, rule string, parts ...string) er
 	if preflights.Key, err = r.keys.of(parts, true); err != nil {
 		return fmt.Errorf("httplimit: rule %q: %w", rule, err)
 	}
+	return m.reset(ctx, s, r, c, preflights)
+}
+
+// reset forgets the counters of c and preflights, and what is held of a ban.
+func (m *Middleware) reset(ctx context.Context, s *settings, r *rule, c, preflights limiter.Charge) error {
 	for _, store := range []limiter.Store{m.local(), s.store} {
 		for _, c.Limit = range r.counters() { // one call each: a store has its time-out for one
 			preflights.Limit = c.Limit
 			if err := m.resetStore(ctx, store, []limiter.Charge{c, preflights}); err != nil {
-				return fmt.Errorf("httplimit: rule %q: %w", rule, err)
+				return fmt.Errorf("httplimit: rule %q: %w", r.Name, err)
 			}
 		}
 	}
@@ -166,7 +171,7 @@ func (m *Middleware) Reset(ctx context.Context, rule string, parts ...string) er
 		return nil
 	}
 	if err := m.resetStore(ctx, s.store, r.ban.counters(c.Key)); err != nil {
-		return fmt.Errorf("httplimit: rule %q: %w", rule, err)
+		return fmt.Errorf("httplimit: rule %q: %w", r.Name, err)
 	}
 	return nil
 }
