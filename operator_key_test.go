@@ -162,7 +162,8 @@ func TestKeyParts(t *testing.T) {
 		{httplimit.Secret(address), []httplimit.KeyPart{secret("address")}},
 		{httplimit.Compose(address, user), []httplimit.KeyPart{part("address"), part("header X-User")}},
 		{httplimit.FirstOf(httplimit.APIKey("K"), address), []httplimit.KeyPart{secret("header K")}},
-		{httplimit.FirstOf(httplimit.Compose(address, user), address), []httplimit.KeyPart{part("address"), part("header X-User")}},
+		{httplimit.FirstOf(httplimit.Compose(address, user), address),
+			[]httplimit.KeyPart{part("address"), part("header X-User")}},
 		{httplimit.Compose(httplimit.FirstOf(user, address), f), []httplimit.KeyPart{part("header X-User"), part("value")}},
 		{nil, nil},
 	} {
