@@ -1,0 +1,50 @@
+package replay
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/netip"
+	"regexp"
+	"strings"
+)
+
+// anonymizer replaces what says who somebody is. Equal identities have equal names within one run, and other ones in the
+// next: under a secret that nobody knows, as all IPv4 addresses are soon tried.
+type anonymizer struct{ secret []byte }
+
+func newAnonymizer() *anonymizer {
+	a := &anonymizer{secret: make([]byte, 32)}
+	_, _ = rand.Read(a.secret) // never fails
+	return a
+}
+
+// client returns the name that stands for a key.
+func (a *anonymizer) client(key string) string {
+	m := hmac.New(sha256.New, a.secret)
+	m.Write([]byte(key))
+	return "client-" + hex.EncodeToString(m.Sum(nil)[:5])
+}
+
+var addressLike = regexp.MustCompile(`[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*|[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+`)
+
+// text returns a path or a user agent without what looks like an address, a user or a query.
+func (a *anonymizer) text(s string) string {
+	s, _, _ = strings.Cut(s, "?")
+	words := strings.FieldsFunc(s, func(r rune) bool { return r == '/' || r == ' ' })
+	for _, word := range words {
+		if strings.ContainsAny(word, "@") || strings.Contains(strings.ToLower(word), "%40") {
+			s = strings.ReplaceAll(s, word, "x")
+		}
+	}
+	return addressLike.ReplaceAllStringFunc(s, func(found string) string {
+		if strings.Count(found, ".") >= 3 {
+			return "x.x.x.x"
+		}
+		if _, err := netip.ParseAddr(strings.Trim(found, ".")); err == nil || strings.Count(found, ":") > 3 {
+			return "x:x"
+		}
+		return found
+	})
+}
