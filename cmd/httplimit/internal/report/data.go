@@ -120,7 +120,8 @@ type Client struct {
 	Paths       []string  // some of those refused, most frequent first
 }
 
-// Heat is the requests of the busiest clients over time: up to 40, those refused most first, then those that asked most.
+// Heat is the requests of the busiest clients over time: up to 40, those refused most first, then those that asked
+// most.
 type Heat struct {
 	Start time.Time
 	Step  time.Duration

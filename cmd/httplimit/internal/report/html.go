@@ -111,22 +111,27 @@ func others(r Rule) (out []otherWindow) {
 
 func figures(r Rule, in Input, rule string) []figure {
 	out := []figure{
-		{Name: "Over time", Reads: "What passed, and below it what would have been refused. The two have scales of their own.",
-			Pictures: drawn(func(w float64) *picture { return timelinePicture(r, w) }), Table: r.timelineTable()},
-		{Name: "How much clients ask for", Reads: "Where a line crosses the limit it shows how many clients want more than that in " +
-			"their busiest " + span(r.ownWindow().Length) + ".",
-			Pictures: drawn(func(w float64) *picture { return peaksPicture(r, w) }), Table: r.peaksTable()},
-		{Name: "If the limit were another", Reads: "The further right, the higher the limit and the less is refused. A good limit " +
-			"refuses bots and hardly any people.",
-			Pictures: drawn(func(w float64) *picture { return curvePicture(r, w) }), Table: r.curveTable()},
-		{Name: "Who would have been refused most", Reads: "A few clients with long bars are usually programs. Many with short ones " +
-			"are people: then the limit is too low.",
-			Pictures: drawn(func(w float64) *picture { return clientsPicture(r, in, w) })},
-		{Name: "Client by client", Reads: "Those refused most are at the top. Steady rows are programs; rows with gaps are mostly people.",
-			Pictures: drawn(func(w float64) *picture { return heatPicture(r, w) }), Table: r.heatTable()},
-		{Name: "The same limit under each algorithm", Reads: "Algorithms differ in how they count around the edge of a window. " +
-			"▸ marks the one of the policy.",
-			Pictures: drawn(func(w float64) *picture { return algorithmsPicture(r, w) }), Table: r.algorithmsTable()},
+		{Name: "Over time",
+			Reads:    "What passed, and below it what would have been refused. The two have scales of their own.",
+			Pictures: drawn(r.timelinePicture), Table: r.timelineTable()},
+		{Name: "How much clients ask for",
+			Reads: "Where a line crosses the limit it shows how many clients want more than that in their busiest " +
+				span(r.ownWindow().Length) + ".",
+			Pictures: drawn(r.peaksPicture), Table: r.peaksTable()},
+		{Name: "If the limit were another",
+			Reads: "The further right, the higher the limit and the less is refused. A good limit refuses bots and " +
+				"hardly any people.",
+			Pictures: drawn(r.curvePicture), Table: r.curveTable()},
+		{Name: "Who would have been refused most",
+			Reads: "A few clients with long bars are usually programs. Many with short ones are people: then the limit " +
+				"is too low.",
+			Pictures: drawn(func(width float64) *picture { return r.clientsPicture(in, width) })},
+		{Name: "Client by client",
+			Reads:    "Those refused most are at the top. Steady rows are programs; rows with gaps are mostly people.",
+			Pictures: drawn(r.heatPicture), Table: r.heatTable()},
+		{Name: "The same limit under each algorithm",
+			Reads:    "Algorithms differ in how they count around the edge of a window. ▸ marks the one of the policy.",
+			Pictures: drawn(r.algorithmsPicture), Table: r.algorithmsTable()},
 	}
 	for i := range out {
 		out[i].ID = fmt.Sprintf("%s-figure-%d", rule, i+1)

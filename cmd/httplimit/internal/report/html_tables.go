@@ -59,7 +59,8 @@ func (r Rule) curveTable() numbers {
 
 func (r Rule) clientsTable() numbers {
 	out := numbers{Caption: "The clients refused most", Texts: 4,
-		Head: []string{"Client", "Kind", "User agent", "Paths refused", "Requests", "Refused", "Of all refusals", "From first to last"}}
+		Head: []string{"Client", "Kind", "User agent", "Paths refused",
+			"Requests", "Refused", "Of all refusals", "From first to last"}}
 	for _, c := range r.MostRefused {
 		kind, agent := "person", c.Agent
 		if c.Bot {
@@ -79,7 +80,8 @@ func (r Rule) clientsTable() numbers {
 }
 
 func (r Rule) heatTable() numbers {
-	out := numbers{Caption: "The busiest clients", Texts: 2, Head: []string{"Client", "Kind", "Requests", "Refused", "Share"}}
+	out := numbers{Caption: "The busiest clients", Texts: 2,
+		Head: []string{"Client", "Kind", "Requests", "Refused", "Share"}}
 	for _, row := range r.Heat.Rows {
 		kind, passed, refused := "person", sum(row.Passed), sum(row.Refused)
 		if row.Bot {

@@ -25,7 +25,8 @@ func pageOf(t *testing.T, data report.Data) string {
 var (
 	ids     = regexp.MustCompile(` id="([^"]*)"`)
 	broken  = regexp.MustCompile(`NaN|Inf|ZgotmplZ|<no value>|e\+\d\d`)
-	fetches = regexp.MustCompile(`(?i)<(script|link rel="style|iframe|object|img|image|use)|url\(|@import|\bsrc=|\bon[a-z]+="`)
+	fetches = regexp.MustCompile(
+		`(?i)<(script|link rel="style|iframe|object|img|image|use)|url\(|@import|\bsrc=|\bon[a-z]+="`)
 )
 
 func TestPages(t *testing.T) {

@@ -33,8 +33,9 @@ func TestJSONNames(t *testing.T) {
 		object object
 		names  []string
 	}{
-		"report":     {got, []string{"version", "input", "rules"}},
-		"input":      {got["input"].(object), []string{"files", "lines", "parsed", "bad", "format", "from", "to", "clients", "warnings"}},
+		"report": {got, []string{"version", "input", "rules"}},
+		"input": {got["input"].(object),
+			[]string{"files", "lines", "parsed", "bad", "format", "from", "to", "clients", "warnings"}},
 		"rule":       {rule, []string{"name", "limit", "requests", "refused", "clients", "clientsRefused", "suggestion"}},
 		"suggestion": {rule["suggestion"].(object), []string{"limit", "refused", "clientsRefused", "clients"}},
 	} {
@@ -47,7 +48,8 @@ func TestJSONNames(t *testing.T) {
 	if got["version"] != 1.0 || got["policy"] != "policy.json" {
 		t.Errorf("got version %v of %v, want 1 of policy.json", got["version"], got["policy"])
 	}
-	if rule["limit"] != "30/m" || rule["suggestion"].(object)["limit"] != "100/m" || rule["suggestion"].(object)["clients"] != 4200.0 {
+	suggestion := rule["suggestion"].(object)
+	if rule["limit"] != "30/m" || suggestion["limit"] != "100/m" || suggestion["clients"] != 4200.0 {
 		t.Errorf("rule is %v, want 30/m and 100/m on 4,200 clients", rule)
 	}
 }

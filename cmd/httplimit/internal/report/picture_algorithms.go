@@ -10,7 +10,7 @@ import (
 
 // algorithmsPicture draws the same limit under each algorithm: what it refuses, the most that it admits to one client
 // over any stretch of one window, and what it tells the refused to wait.
-func algorithmsPicture(r Rule, width float64) *picture {
+func (r Rule) algorithmsPicture(width float64) *picture {
 	const row = 26.0
 	rows := row * float64(max(1, len(r.Algorithms)))
 	p := newPicture(width, rows+66)

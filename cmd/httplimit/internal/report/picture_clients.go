@@ -9,7 +9,7 @@ import (
 const clientsDrawn = 10
 
 // clientsPicture draws the clients refused most: their share of all refusals, and from when to when they were refused.
-func clientsPicture(r Rule, in Input, width float64) *picture {
+func (r Rule) clientsPicture(in Input, width float64) *picture {
 	clients := r.MostRefused[:min(clientsDrawn, len(r.MostRefused))]
 	p := newPicture(width, 0)
 	p.Title = "The clients refused most by the rule " + r.Name
@@ -23,7 +23,8 @@ func clientsPicture(r Rule, in Input, width float64) *picture {
 	}
 	p.H = 34 + rowHeight*float64(max(1, len(clients))) + 28
 	p.text("head", "", left, 12, "Share of refusals")
-	times := panel{p, left + bars + 96, 24, width - left - bars - 110, p.H - 52, linear(0, in.To.Sub(in.From).Seconds()), nil}
+	length := in.To.Sub(in.From)
+	times := panel{p, left + bars + 96, 24, width - left - bars - 110, p.H - 52, linear(0, length.Seconds()), nil}
 	p.text("head", "", times.left, 12, "First to last refusal")
 	if len(clients) == 0 {
 		p.text("label", "", left, 48, "none")
@@ -45,7 +46,7 @@ func clientsPicture(r Rule, in Input, width float64) *picture {
 		p.text("label", "", bar.x(share)+6, y+13, percent(c.Refused, r.Total.Refused)+" · "+compact(float64(c.Refused)))
 		p.path("spell", times.spell(in.From, c.First, c.Last, y+9))
 	}
-	times.times(in.From, in.To.Sub(in.From))
+	times.times(in.From, length)
 	return p
 }
 
@@ -59,5 +60,6 @@ func kindMark(c Client) string {
 // spell is a line from the first to the last time, with an upright at both ends.
 func (p panel) spell(from, first, last time.Time, y float64) string {
 	x1, x2 := p.x(first.Sub(from).Seconds()), p.x(last.Sub(from).Seconds())
-	return (&pen{}).line(x1, y-5, x1, y+5).line(x1, y, max(x2, x1+1), y).line(max(x2, x1+1), y-5, max(x2, x1+1), y+5).String()
+	x2 = max(x2, x1+1)
+	return (&pen{}).line(x1, y-5, x1, y+5).line(x1, y, x2, y).line(x2, y-5, x2, y+5).String()
 }

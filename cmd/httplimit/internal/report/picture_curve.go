@@ -3,7 +3,7 @@ package report
 import "fmt"
 
 // curvePicture draws what other limits would have refused: of requests, and of clients.
-func curvePicture(r Rule, width float64) *picture {
+func (r Rule) curvePicture(width float64) *picture {
 	p := newPicture(width, 330)
 	curve := r.ownWindow().Curve
 	p.Title = "What other limits would have refused, rule " + r.Name

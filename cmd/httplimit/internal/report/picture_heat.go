@@ -10,7 +10,7 @@ const heatLevels = 5
 
 // heatPicture draws the busiest clients over time: the fuller a cell's colour, the more requests; the strip at its
 // foot, the larger the share that would have been refused.
-func heatPicture(r Rule, width float64) *picture {
+func (r Rule) heatPicture(width float64) *picture {
 	p := newPicture(width, 0)
 	p.Title = "The busiest clients over time, rule " + r.Name
 	left, top, most := 170.0, 52.0, 120

@@ -3,7 +3,7 @@ package report
 import "fmt"
 
 // peaksPicture draws how many clients asked for at least so many units in their busiest window.
-func peaksPicture(r Rule, width float64) *picture {
+func (r Rule) peaksPicture(width float64) *picture {
 	p := newPicture(width, 330)
 	w := r.ownWindow()
 	p.Title = "How much clients ask for in their busiest window, rule " + r.Name

@@ -6,7 +6,7 @@ import (
 )
 
 // timelinePicture draws what passed and what would have been refused, minute by minute, each with a scale of its own.
-func timelinePicture(r Rule, width float64) *picture {
+func (r Rule) timelinePicture(width float64) *picture {
 	p := newPicture(width, 300)
 	t, grouped := r.Timeline.coarser(int((width - 60) / 2.5))
 	p.Title = "Requests per minute under the rule " + r.Name

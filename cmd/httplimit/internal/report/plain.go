@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// plain makes one line of text that is only shown: clients write names, agents and paths, a control character could move
-// a terminal's cursor, and one that turns the direction of writing could make a page read otherwise than it is.
+// plain makes one line of text that is only shown. Clients write names, agents and paths; a control character could
+// move a terminal's cursor, and one that turns the direction of writing could make a page read otherwise than it is.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {

@@ -61,8 +61,8 @@ func percentile(peaks []Peak, clients, permille int64) int64 {
 	return 0
 }
 
-// roundUp is the smallest of 1, 2, 5, 10, 20, 50 … that is at least 1.5 times peak. Beyond what a limit can be it does
-// not matter which.
+// roundUp is the smallest of 1, 2, 5, 10, 20, 50 … that is at least 1.5 times peak. Beyond what a limit can be it is
+// any number that no limit can be.
 func roundUp(peak int64) int64 {
 	const most = 1e9 // of a limit
 	for decade := int64(1); decade <= most; decade *= 10 {

@@ -36,7 +36,7 @@ func TestSuggestTakesPercentileAndRoundsUp(t *testing.T) {
 			w := report.Window{Length: time.Minute, People: c.people, Bots: peaks(90000, 7)}
 			got, why := w.Suggest(limiter.SlidingWindow)
 			if why != "" || got.Peak != c.peak || got.Limit != limiter.PerMinute(c.want) {
-				t.Errorf("Suggest = %v on a peak of %d, %q; want %d/m on a peak of %d", got.Limit, got.Peak, why, c.want, c.peak)
+				t.Errorf("Suggest = %v on a peak of %d, %q; want %d/m on %d", got.Limit, got.Peak, why, c.want, c.peak)
 			}
 		})
 	}

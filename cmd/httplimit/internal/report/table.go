@@ -154,8 +154,8 @@ func (t *table) rule(r Rule, shown []column, widths []int, cells []string) strin
 	return row(shown, widths, func(i int) string { return cells[i] })
 }
 
-// fit chooses the columns' widths: as wide as their texts, and where that is too much, the columns of text give way, the
-// widest first.
+// fit chooses the columns' widths: as wide as their texts, and where that is too much, the columns of text give way,
+// the widest first.
 func fit(shown []column, cells [][]string, rules []Rule, width int) []int {
 	widths := make([]int, len(shown))
 	total := 2 * (len(shown) - 1)

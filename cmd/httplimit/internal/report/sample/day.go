@@ -114,7 +114,8 @@ func (t traffic) data(limits ...limiter.Limit) report.Data {
 	names := []string{"address", "login", "search", "export"}
 	for i, l := range limits {
 		rule := t.rule(names[i%4], l)
-		data.Refused, data.ClientsRefused = max(data.Refused, rule.Total.Refused), max(data.ClientsRefused, rule.Total.ClientsRefused)
+		data.Refused = max(data.Refused, rule.Total.Refused)
+		data.ClientsRefused = max(data.ClientsRefused, rule.Total.ClientsRefused)
 		data.Rules = append(data.Rules, rule)
 	}
 	return data
@@ -234,7 +235,8 @@ func (t traffic) mostRefused(clients []client, limit int64) (out []report.Client
 		out = append(out, report.Client{
 			Key: c.key, Bot: c.why != "", Why: c.why, Agent: c.agent, Paths: c.paths,
 			Requests: c.requests(), Refused: c.refused(limit),
-			First: t.start.Add(time.Duration(first) * time.Minute), Last: t.start.Add(time.Duration(last)*time.Minute + 41*time.Second),
+			First: t.start.Add(time.Duration(first) * time.Minute),
+			Last:  t.start.Add(time.Duration(last)*time.Minute + 41*time.Second),
 		})
 	}
 	return out

@@ -74,7 +74,8 @@ func manyRules() report.Data {
 func hostile() report.Data {
 	d := made(250, 8, 120).data(limiter.PerMinute(8))
 	d.Policy, d.Input.Files = Hostile, []string{Hostile}
-	d.Input.FirstBad, d.Input.Warnings, d.Input.Format = Hostile, []string{Hostile, "\u202etxet desrever\x1b[31m"}, "nginx:'"+Hostile+"'"
+	d.Input.FirstBad, d.Input.Format = Hostile, "nginx:'"+Hostile+"'"
+	d.Input.Warnings = []string{Hostile, "\u202etxet desrever\x1b[31m"}
 	d.Input.Bots[0].Why = Hostile
 	r := &d.Rules[0]
 	r.Name, r.Key, r.When, r.Notes = Hostile, "header:"+Hostile, Hostile, []string{Hostile}
