@@ -95,11 +95,15 @@ func (d Denial) String() string {
 // LogValue makes a group for [log/slog] of the status, the names of the rules and the wait: the JSON of a Denial is the
 // body for clients, which lacks the wait.
 func (d Denial) LogValue() slog.Value {
-	wait := slog.Duration("retry_after", d.RetryAfter)
-	if d.RetryAfter == limiter.Never {
-		wait = slog.String("retry_after", "never")
+	return slog.GroupValue(slog.Int("status", d.Status), slog.Any("rules", d.names()), waitAttr(d.RetryAfter))
+}
+
+// waitAttr returns a wait for the log.
+func waitAttr(wait time.Duration) slog.Attr {
+	if wait == limiter.Never {
+		return slog.String("retry_after", "never")
 	}
-	return slog.GroupValue(slog.Int("status", d.Status), slog.Any("rules", d.names()), wait)
+	return slog.Duration("retry_after", wait)
 }
 
 // names returns the names of the Rules.

@@ -65,14 +65,19 @@ func Observers(all ...Observer) Observer {
 	return observers(all)
 }
 
-// checkObserver adds a fault for one that would panic at every request.
+// checkObserver adds a fault for one that would panic at every request, and those of a LogObserver's options.
 func checkObserver(o Observer, f *faults) {
-	if all, several := o.(observers); several {
-		for _, one := range all {
+	switch o := o.(type) {
+	case observers:
+		for _, one := range o {
 			checkObserver(one, f)
 		}
-	} else if nilPointer(o) {
-		f.add("Observer", "it is a nil %T, want one that was made by its New, or no value at all", o)
+	case *logObserver:
+		o.check(f)
+	default:
+		if nilPointer(o) {
+			f.add("Observer", "it is a nil %T, want one that was made by its New, or no value at all", o)
+		}
 	}
 }
 

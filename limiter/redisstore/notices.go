@@ -27,7 +27,7 @@ type notices struct {
 func (n *notices) roundTrip(d, timeout time.Duration) {
 	if n != nil && d > timeout/nearShare && !n.near.Swap(true) {
 		n.logger.Warn("redisstore: the round trip to the server comes near the time-out, so that decisions fail: "+
-			"set a longer Timeout, or a server that is nearer", "roundTrip", d, "timeout", timeout)
+			"set a longer Timeout, or a server that is nearer", "round_trip", d, "timeout", timeout)
 	}
 }
 
@@ -37,7 +37,7 @@ func (n *notices) eviction(policy string) {
 		return
 	}
 	n.logger.Warn("redisstore: a full server forgets counters, which frees clients that are over their limit: "+
-		"set maxmemory-policy noeviction", "maxmemory-policy", policy)
+		"set maxmemory-policy noeviction", "maxmemory_policy", policy)
 }
 
 // clockAhead warns if this process is so far ahead of the server that the scripts have to ask how old each window is.
