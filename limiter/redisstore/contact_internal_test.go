@@ -42,7 +42,7 @@ func TestWarnsOfADistantServer(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if got := strings.Count(log.String(), "roundTrip=30ms timeout=50ms"); got != tc.want {
+				if got := strings.Count(log.String(), "round_trip=30ms timeout=50ms"); got != tc.want {
 					t.Errorf("got %q, want %d lines with both numbers", log.String(), tc.want)
 				}
 			})
