@@ -254,7 +254,7 @@ func TestWarnsOfAPolicyThatForgets(t *testing.T) {
 				take(t, store, charge(fmt.Sprint(i), limiter.PerMinute(1), 1))
 				store.Settle()
 			}
-			if got := log.count("maxmemory-policy=" + policy); got != want {
+			if got := log.count("maxmemory_policy=" + policy); got != want {
 				t.Errorf("got %d warnings, want %d", got, want)
 			}
 		})
