@@ -170,7 +170,7 @@ func (d *decision) verdict(i int) Verdict {
 	r, c := &d.rules[i], &d.charges[i]
 	v := Verdict{
 		Rule: r.Name, Limit: c.Limit, Cost: c.Cost, Source: r.source, Decision: c.Decision,
-		private: r.Private, shadow: r.shadow,
+		private: r.Private, shadow: r.shadow, inFlight: r.InFlight, untold: d.s.headers == NoHeaders,
 	}
 	if r.source == SourceLocal {
 		v.Limit = r.whole

@@ -121,7 +121,7 @@ func ExampleDenial_MarshalJSON() {
 	d := httplimit.Denial{
 		Status:     http.StatusTooManyRequests,
 		RetryAfter: time.Second,
-		Rules:      []httplimit.Verdict{{Rule: "ip"}},
+		Rules:      []httplimit.Verdict{{Rule: "ip", Limit: limiter.PerMinute(100)}},
 	}
 	text, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {
@@ -135,6 +135,14 @@ func ExampleDenial_MarshalJSON() {
 	//   "status": 429,
 	//   "violated-policies": [
 	//     "ip"
-	//   ]
+	//   ],
+	//   "limits": [
+	//     {
+	//       "policy": "ip",
+	//       "quota": 100,
+	//       "window": 60
+	//     }
+	//   ],
+	//   "retry_after": 1
 	// }
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"time"
 
 	"github.com/httplimit/httplimit"
@@ -73,11 +74,12 @@ func ExampleNew() {
 	fmt.Println(visit(h, "/").Header().Get("RateLimit-Policy"))
 	w := visit(h, "/")
 	fmt.Println(w.Code, w.Header().Get("Content-Type"))
-	fmt.Println(w.Body)
+	problem, _, _ := strings.Cut(w.Body.String(), `,"retry_after"`) // which depends on the time of day
+	fmt.Println(problem)
 	// Output:
 	// "hourly";q=2;w=86400, "daily";q=1000;w=86400
 	// 429 application/problem+json
-	// {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,"violated-policies":["hourly"]}
+	// {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,"violated-policies":["hourly"],"limits":[{"policy":"hourly","quota":2,"window":86400}]
 }
 
 // Every fault of a configuration is reported at once, with its place.

@@ -146,7 +146,7 @@ func (r Rule) compile(index int, cfg Config, s *settings, state *ruleState, f *f
 	for _, fault := range keyFaults {
 		*f = append(*f, fault)
 	}
-	c.keys, c.problem = keys, problemOf(&r)
+	c.keys, c.problem = keys, problemOf(&r, cfg.Headers == NoHeaders)
 	c.peeks, _ = compileKey("", "", r.Key, r.NoKey, cfg.KeySecret, func(string, string) {})
 	if r.Shadow {
 		c.mode = limiter.Shadow

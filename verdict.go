@@ -21,7 +21,8 @@ type Verdict struct {
 	Source Source
 	limiter.Decision
 
-	private, shadow bool // the rule is
+	private, shadow, inFlight bool // the rule is
+	untold                    bool // clients are told no limits: Config.Headers is NoHeaders
 }
 
 // verdictJSON is a Verdict with the names and units of JSON.

@@ -126,15 +126,15 @@ func (s *service) halted() time.Duration { return time.Duration(s.halt.Load()) }
 
 const problem = `{"type":"https://iana.org/assignments/http-problem-types#`
 
-// bodies are all that a client may ever read, by status.
+// bodies are all that a client may ever read, by status; those of refusals up to the wait.
 var bodies = map[int]string{
 	http.StatusOK: "hello",
 	http.StatusTooManyRequests: problem + `quota-exceeded",` +
 		`"title":"Request cannot be satisfied as assigned quota has been exceeded",` +
-		`"status":429,"violated-policies":["local"]}`,
+		`"status":429,"violated-policies":["local"],"limits":[{"policy":"local","quota":40,"window":86400}]`,
 	http.StatusServiceUnavailable: problem + `temporary-reduced-capacity",` +
 		`"title":"Request cannot be satisfied due to temporary server capacity constraints",` +
-		`"status":503,"violated-policies":["closed"]}`,
+		`"status":503,"violated-policies":["closed"]`,
 }
 
 // check returns what is wrong with an answer, in every state of the store: a status that the path does not have, or
@@ -145,7 +145,11 @@ func check(path string, response *http.Response, body string) string {
 	if response.StatusCode != http.StatusOK && response.StatusCode != refused[path] {
 		return path + " answered " + response.Status
 	}
-	if body != bodies[response.StatusCode] {
+	want := bodies[response.StatusCode]
+	if response.StatusCode != http.StatusOK {
+		want += `,"retry_after":` + response.Header.Get("Retry-After") + `}`
+	}
+	if body != want {
 		return path + " answered the body " + body
 	}
 	if response.StatusCode != http.StatusOK && response.Header.Get("Retry-After") == "" {

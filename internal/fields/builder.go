@@ -116,7 +116,7 @@ func (b *Builder) addRateLimit(list []Standing, refused bool) {
 			continue // without t, which is optional
 		}
 		text = append(text, ";t="...)
-		from, wait := len(text), seconds(p.wait())
+		from, wait := len(text), Seconds(p.wait())
 		text = appendCount(text, wait)
 		b.wait = writtenWait{wait, int32(from), int32(len(text))}
 	}
@@ -135,7 +135,7 @@ func clamp(d time.Duration) time.Duration { return min(max(d, time.Second), maxW
 // Refusal adds Retry-After (RFC 9110, section 10.2.3) in whole seconds, rounded up, 1 to 2147483, but none for Never;
 // and Cache-Control: no-store, because RFC 6585, section 4 forbids caches to store a 429 and some do it all the same.
 func (b *Builder) Refusal(retryAfter time.Duration) {
-	switch wait := seconds(clamp(retryAfter)); {
+	switch wait := RetryAfterSeconds(retryAfter); {
 	case retryAfter == Never:
 	case wait == b.wait.seconds:
 		b.fields = append(b.fields, field{nameRetryAfter, b.wait.from, b.wait.to})
@@ -147,8 +147,11 @@ func (b *Builder) Refusal(retryAfter time.Duration) {
 
 // RetryAfter returns the value of Retry-After that Refusal adds, false for Never.
 func RetryAfter(wait time.Duration) (value string, ok bool) {
-	return strconv.FormatInt(seconds(clamp(wait)), 10), wait != Never
+	return strconv.FormatInt(RetryAfterSeconds(wait), 10), wait != Never
 }
+
+// RetryAfterSeconds returns the number in Retry-After for a wait that ends.
+func RetryAfterSeconds(wait time.Duration) int64 { return Seconds(clamp(wait)) }
 
 // NoStore is the value of Cache-Control that Refusal adds.
 const NoStore = "no-store"
@@ -183,7 +186,7 @@ func AppendPolicy(text []byte, name string, quota int64, window time.Duration, i
 	if inFlight {
 		return append(text, `;qu="concurrent-requests"`...)
 	}
-	return appendCount(append(text, ";w="...), seconds(window))
+	return appendCount(append(text, ";w="...), Seconds(window))
 }
 
 // Quote returns s as a String of structured fields (RFC 9651, section 4.1.6). s must be printable ASCII.
@@ -191,8 +194,8 @@ func Quote(s string) string {
 	return `"` + strings.NewReplacer(`"`, `\"`, `\`, `\\`).Replace(s) + `"`
 }
 
-// seconds returns d in seconds, rounded up.
-func seconds(d time.Duration) int64 {
+// Seconds returns d in seconds, rounded up.
+func Seconds(d time.Duration) int64 {
 	s := int64(d / time.Second)
 	if d%time.Second > 0 {
 		s++

@@ -16,7 +16,7 @@ func (b *Builder) addLegacy(style Style, policies []Standing, refused bool) {
 	if refused && !one.Violated {
 		return // the policy that refused the request is not to be named
 	}
-	reset := seconds(one.wait())
+	reset := Seconds(one.wait())
 	switch {
 	case style&Draft07 != 0:
 		b.addLegacyPolicies(policies)
@@ -50,7 +50,7 @@ func (b *Builder) addLegacyPolicies(policies []Standing) {
 		}
 		text = separate(text, len(text) > len(b.text))
 		text = appendCount(text, policies[i].Quota)
-		text = appendCount(append(text, ";w="...), seconds(policies[i].Window))
+		text = appendCount(append(text, ";w="...), Seconds(policies[i].Window))
 	}
 	b.add(namePolicy, text)
 }
@@ -95,5 +95,5 @@ func (s *Standing) stricterThan(other *Standing) bool {
 // epoch returns the Unix time of d from now in seconds, rounded up as a whole.
 func epoch(now time.Time, d time.Duration) int64 {
 	s := now.Unix() + int64(d/time.Second)
-	return s + seconds(time.Duration(now.Nanosecond())+d%time.Second)
+	return s + Seconds(time.Duration(now.Nanosecond())+d%time.Second)
 }
