@@ -19,12 +19,16 @@ type stripes struct {
 // token is the right to prefer a stripe.
 type token struct{ stripe int }
 
-// mostStripes bounds the memory of a rule to some 40 kB.
-const mostStripes = 64
+const (
+	// stripesEach is how many there are for each processor: so the tokens of two are mostly not those of one stripe.
+	stripesEach = 4
+	// mostStripes bounds the memory of a rule to some 80 kB.
+	mostStripes = 128
+)
 
 // init makes the tokens and returns how many stripes there are.
 func (s *stripes) init() int {
-	n := min(1<<bits.Len(uint(runtime.GOMAXPROCS(0)-1)), mostStripes)
+	n := min(stripesEach<<bits.Len(uint(runtime.GOMAXPROCS(0)-1)), mostStripes)
 	s.tokens = make([]token, n)
 	for i := range s.tokens {
 		s.tokens[i].stripe = i
