@@ -1,12 +1,180 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/httplimit/httplimit/cmd/httplimit/internal/replay"
+	"github.com/httplimit/httplimit/cmd/httplimit/internal/report"
 )
 
 // plan replays access logs against a policy.
 func plan(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	fmt.Fprintln(stderr, "httplimit plan: not there yet")
+	o, err := parsePlan(args, stderr)
+	if errors.Is(err, errHelp) {
+		planHelp(stdout)
+		return exitOK
+	}
+	if err != nil {
+		return o.fail(stderr, err)
+	}
+	data, err := o.replay(stdin, stderr)
+	if err != nil {
+		return o.fail(stderr, err)
+	}
+	if err := o.write(data, stdout); err != nil {
+		return o.fail(stderr, err)
+	}
+	return o.judge(data, stderr)
+}
+
+// fail says what is wrong, one fault a line.
+func (o *planOptions) fail(stderr io.Writer, err error) int {
+	for line := range strings.SplitSeq(o.hide(err.Error()), "\n") {
+		fmt.Fprintln(stderr, "httplimit plan:", strings.TrimPrefix(line, "httplimit: "))
+	}
 	return exitFault
+}
+
+// replay reads the logs and tells what the policy would have done.
+func (o *planOptions) replay(stdin io.Reader, stderr io.Writer) (report.Data, error) {
+	logs, err := openLogs(o, stdin)
+	if err != nil {
+		return report.Data{}, err
+	}
+	defer logs.close()
+	policy, err := o.policyFor(logs)
+	if err != nil {
+		return report.Data{}, err
+	}
+	r, err := replay.New(policy, replay.Options{Windows: o.windows, Top: o.top, Anonymize: o.anonymize})
+	if err != nil {
+		return report.Data{}, err
+	}
+	if err := o.checkFailAbove(policy); err != nil {
+		return report.Data{}, err
+	}
+	m := replay.NewMerge(logs.sources(), o.maxReorder)
+	bar := newProgress(stderr, logs)
+	for {
+		e, ok := m.Next()
+		if !ok {
+			break
+		}
+		r.Request(&e)
+		bar.line()
+	}
+	bar.end()
+	if err := logs.err(); err != nil {
+		return report.Data{}, err
+	}
+	in := logs.reading()
+	in.Late, in.Reordered, in.MaxReorder = m.Late(), m.Reordered(), o.maxReorder
+	data := r.Report(in)
+	data.Tool, data.Policy, data.Made = moduleVersion(), o.hide(filepath.Base(o.policy)), time.Now()
+	return data, nil
+}
+
+// write writes the report in all forms that were asked for.
+func (o *planOptions) write(data report.Data, stdout io.Writer) error {
+	style := report.Style{Width: terminalWidth(stdout), Color: isTerminal(stdout)}
+	if err := report.WriteTable(stdout, data, style); err != nil {
+		return fmt.Errorf("standard output: %w", err)
+	}
+	if o.suggest {
+		if err := writeSuggestions(stdout, data); err != nil {
+			return fmt.Errorf("standard output: %w", err)
+		}
+	}
+	if err := writeFile(o.html, func(w io.Writer) error { return report.WriteHTML(w, data) }); err != nil {
+		return fmt.Errorf("-o: %w", err)
+	}
+	if err := writeFile(o.json, func(w io.Writer) error { return report.WriteJSON(w, data) }); err != nil {
+		return fmt.Errorf("-json: %w", err)
+	}
+	return nil
+}
+
+// writeFile writes a file as a whole or not at all. Without a name it writes nothing.
+func writeFile(name string, write func(io.Writer) error) error {
+	if name == "" {
+		return nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), ".httplimit-*")
+	if err != nil {
+		return reason(err)
+	}
+	defer os.Remove(f.Name()) // fails after the renaming, and then nothing is left to remove
+	err = write(f)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return fmt.Errorf("%s cannot be written: %w", name, reason(err))
+	}
+	return nil
+}
+
+// reason takes the names of the system's calls off an error.
+func reason(err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		return link.Err
+	}
+	return err
+}
+
+// writeSuggestions tells the suggested limit for each rule over windows of each length.
+func writeSuggestions(w io.Writer, data report.Data) error {
+	var b strings.Builder
+	b.WriteString("\nSuggested limits by window\n")
+	for _, rule := range data.Rules {
+		for _, window := range rule.Windows {
+			s, why := window.Suggest(rule.Limit.Algorithm)
+			if why != "" {
+				fmt.Fprintf(&b, "%s, %s: %s\n", rule.Name, window.Length, why)
+				continue
+			}
+			fmt.Fprintf(&b, "%s: %s, resting on %d people", rule.Name, s.Limit, s.Rests)
+			if s.Replayed {
+				fmt.Fprintf(&b, "; would have refused %d requests of %d clients", s.People.Refused+s.Bots.Refused,
+					s.People.ClientsRefused+s.Bots.ClientsRefused)
+			}
+			b.WriteString("\n")
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// judge says which rules refused more than -fail-above allows.
+func (o *planOptions) judge(data report.Data, stderr io.Writer) int {
+	status := exitOK
+	for _, rule := range data.Rules {
+		most, asked := o.failAbove[rule.Name]
+		if !asked || rule.Total.Requests == 0 {
+			continue
+		}
+		if share := 100 * float64(rule.Total.Refused) / float64(rule.Total.Requests); share > most {
+			fmt.Fprintf(stderr, "httplimit plan: rule %q would have refused %.4g %% of its requests, more than the %g %% of "+
+				"-fail-above\n", rule.Name, share, most)
+			status = exitAbove
+		}
+	}
+	return status
 }

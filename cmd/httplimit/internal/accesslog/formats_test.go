@@ -167,11 +167,11 @@ func TestTells(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !l.Tells(f.field) {
-			t.Errorf("%s: Tells(%q) = false, want true", f.file, f.field)
+		if !l.TellsField(f.field) {
+			t.Errorf("%s: TellsField(%q) = false, want true", f.file, f.field)
 		}
-		if l.Tells("X-Other") {
-			t.Errorf("%s: Tells(X-Other) = true, want false", f.file)
+		if l.TellsField("X-Other") {
+			t.Errorf("%s: TellsField(X-Other) = true, want false", f.file)
 		}
 		l.Close()
 	}

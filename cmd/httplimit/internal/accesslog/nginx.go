@@ -210,11 +210,15 @@ func escaped(s string, at int) bool {
 	return n%2 == 1
 }
 
-// fields returns the names of the fields of the request's header that the format tells.
+// fields returns the names of the fields of the request's header that the format tells, and "cookie NAME" for single
+// cookies.
 func (f *nginx) fields() (all []string) {
 	for _, p := range f.parts {
 		if name, ok := strings.CutPrefix(string(p.part), headerPart); ok {
 			all = append(all, name)
+		}
+		if name, ok := strings.CutPrefix(string(p.part), cookiePart); ok {
+			all = append(all, "cookie "+name)
 		}
 	}
 	return all

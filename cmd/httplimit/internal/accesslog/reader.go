@@ -26,7 +26,8 @@ type Reader struct {
 	parser parser
 	format string
 	told   map[string]bool // fields of the request's header that the format or the first lines tell, in lower case
-	number int64           // of the line read last
+	tells  Tells
+	number int64 // of the line read last
 	long   []byte
 }
 
@@ -101,9 +102,10 @@ func (l *Reader) begin(o Options) error {
 	return nil
 }
 
-// learn notes which fields of requests' headers the log tells.
+// learn notes what the log tells: a log_format names its fields, the lines of other formats show theirs.
 func (l *Reader) learn(sample []string) {
-	if f, ok := l.parser.(*nginx); ok {
+	f, named := l.parser.(*nginx)
+	if named {
 		for _, name := range f.fields() {
 			l.told[strings.ToLower(name)] = true
 		}
@@ -114,14 +116,9 @@ func (l *Reader) learn(sample []string) {
 		if parseLine(p, line, &e) != nil {
 			continue
 		}
-		for _, f := range e.Header {
-			l.told[strings.ToLower(f.Name)] = true
-		}
-		for name, value := range map[string]string{"user-agent": e.Agent, "x-forwarded-for": e.Forwarded, "host": e.Host,
-			"authorization user": e.User} {
-			if value != "" {
-				l.told[name] = true
-			}
+		l.tells = l.tells.with(&e)
+		for i := 0; i < len(e.Header) && !named; i++ {
+			l.told[strings.ToLower(e.Header[i].Name)] = true
 		}
 	}
 }
@@ -141,11 +138,35 @@ func (l *Reader) names() names {
 // Format returns the name of the log's format, as Options.Format takes it.
 func (l *Reader) Format() string { return l.format }
 
-// Tells reports whether the log tells a field of the requests' header: because its format has it, or its first lines do.
-func (l *Reader) Tells(field string) bool { return l.told[strings.ToLower(field)] }
+// Tells is what a log tells of its requests, as far as its first lines show.
+type Tells struct{ Method, Path, Host, Status, Agent, User, Forwarded bool }
 
-// TellsUser reports whether the log's first lines tell the name of a user who has authenticated.
-func (l *Reader) TellsUser() bool { return l.told["authorization user"] }
+func (t Tells) with(e *Entry) Tells {
+	return Tells{t.Method || e.Method != "", t.Path || e.Target != "", t.Host || e.Host != "", t.Status || e.Status != 0,
+		t.Agent || e.Agent != "", t.User || e.User != "", t.Forwarded || e.Forwarded != ""}
+}
+
+// Tells returns what the log's first lines tell.
+func (l *Reader) Tells() Tells { return l.tells }
+
+// TellsField reports whether the log tells a field of the requests' header: because its format has it, or its first lines
+// do.
+func (l *Reader) TellsField(name string) bool {
+	switch name = strings.ToLower(name); name {
+	case "user-agent":
+		return l.tells.Agent
+	case "x-forwarded-for":
+		return l.tells.Forwarded
+	case "host":
+		return l.tells.Host
+	}
+	return l.told[name]
+}
+
+// TellsCookie reports whether the log tells a cookie: all of them, or this one.
+func (l *Reader) TellsCookie(name string) bool {
+	return l.told["cookie"] || l.told["cookie "+strings.ToLower(name)]
+}
 
 // Next returns what the next line tells. A line that cannot be read is an error of type [*BadLine], after which Next can
 // be called again. After the last line it returns io.EOF. Any other error ends the log. Empty lines, and the names of

@@ -38,6 +38,10 @@ func (a *anonymizer) text(s string) string {
 			s = strings.ReplaceAll(s, word, "x")
 		}
 	}
+	return a.addresses(s)
+}
+
+func (a *anonymizer) addresses(s string) string {
 	return addressLike.ReplaceAllStringFunc(s, func(found string) string {
 		if strings.Count(found, ".") >= 3 {
 			return "x.x.x.x"
@@ -48,3 +52,6 @@ func (a *anonymizer) text(s string) string {
 		return found
 	})
 }
+
+// HideAddresses returns a text without what looks like an address.
+func HideAddresses(text string) string { return (&anonymizer{}).addresses(text) }
