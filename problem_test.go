@@ -72,7 +72,7 @@ func TestProblemTellsLimits(t *testing.T) {
 			rules: []httplimit.Rule{with(rule("a", "0/m"), func(r *httplimit.Rule) { r.InFlight = true })},
 			want:  `["a"],"limits":[{"policy":"a","quota":0,"quota_unit":"concurrent-requests"}]`,
 		},
-		"NoHeaders":          {rules: []httplimit.Rule{rule("a", "0/m")}, headers: httplimit.NoHeaders, want: `["a"]`},
+		"NoHeaders": {rules: []httplimit.Rule{rule("a", "0/m")}, headers: httplimit.NoHeaders, want: `["a"]`},
 		"NoHeaders, several": {rules: []httplimit.Rule{rule("a", "0/m"), rule("b", "0/m")}, headers: httplimit.NoHeaders,
 			want: `["a","b"]`},
 		"the store is away": {
