@@ -24,7 +24,6 @@ const (
 //	allocs/key what it allocates meanwhile
 //	worst-ns   the longest that one of them took: the median of three floods
 //	heap-B/key what the limiter keeps of each of heapKeys keys
-//	after-B/key what it keeps of each of floodKeys keys a few windows after they have expired
 //
 // Limiters with a bound have room for all, but httplimit-bounded: its room is for a sixteenth.
 func BenchmarkFlood(b *testing.B) {
@@ -49,7 +48,6 @@ func BenchmarkFlood(b *testing.B) {
 				slices.Sort(worst)
 				b.ReportMetric(worst[1], "worst-ns")
 				b.ReportMetric(f.heap(), "heap-B/key")
-				b.ReportMetric(f.after(), "after-B/key")
 			}
 		})
 	}
@@ -115,27 +113,6 @@ func (f flood) heap() float64 {
 	full := inUse()
 	f.check(take(f.keys[0])) // until here the limiter is reachable
 	return max(0, float64(full-empty)) / heapKeys
-}
-
-// after tells the bytes for each key that is no longer worth one, when there has been some traffic since.
-func (f flood) after() float64 {
-	const window = time.Second
-	empty := inUse()
-	take := f.open(window)
-	for _, key := range f.keys {
-		if _, err := take(strings.Clone(key)); err != nil {
-			f.b.Fatal(err)
-		}
-	}
-	for range 2 {
-		time.Sleep(3 * window)
-		for _, key := range f.keys[:1000] {
-			f.check(take(strings.Clone(key)))
-		}
-	}
-	left := inUse()
-	f.check(take("192.0.2.1"))
-	return max(0, float64(left-empty)) / floodKeys
 }
 
 func inUse() int64 {

@@ -24,7 +24,7 @@ func Subjects() []Subject {
 	return []Subject{
 		{"none", none},
 		{"httplimit", httplimit},
-		{"httplimit-allow", httplimitAllow},
+		{"httplimit-take", httplimitTake},
 		{"httprate", httprateOnLimit},
 		{"ulule", ululeGet},
 		{"go-limiter", goLimiterTake},
@@ -40,19 +40,8 @@ func none(int64, time.Duration, int) (func() Take, error) {
 	return shared(func(string) (bool, error) { return true, nil }), nil
 }
 
-// httplimit is what the middleware does: a charge that is kept, and Take.
+// httplimit is the public call, Limiter.Allow.
 func httplimit(limit int64, window time.Duration, keys int) (func() Take, error) {
-	store, err := memstore.New(memstore.Config{MaxKeys: keys})
-	return func() Take {
-		charges := []limiter.Charge{{Scope: "api/ip", Limit: limiter.Per(limit, window), Cost: 1}}
-		return func(key string) (bool, error) {
-			charges[0].Key = key
-			return store.Take(context.Background(), charges)
-		}
-	}, err
-}
-
-func httplimitAllow(limit int64, window time.Duration, keys int) (func() Take, error) {
 	store, err := memstore.New(memstore.Config{MaxKeys: keys})
 	if err != nil {
 		return nil, err
@@ -62,6 +51,18 @@ func httplimitAllow(limit int64, window time.Duration, keys int) (func() Take, e
 		d, err := l.Allow(context.Background(), key)
 		return d.Allowed, err
 	}), err
+}
+
+// httplimitTake is what the middleware does: a charge that is kept, and Store.Take.
+func httplimitTake(limit int64, window time.Duration, keys int) (func() Take, error) {
+	store, err := memstore.New(memstore.Config{MaxKeys: keys})
+	return func() Take {
+		charges := []limiter.Charge{{Scope: "api/ip", Limit: limiter.Per(limit, window), Cost: 1}}
+		return func(key string) (bool, error) {
+			charges[0].Key = key
+			return store.Take(context.Background(), charges)
+		}
+	}, err
 }
 
 // shared is the session of limiters that goroutines share as they are.

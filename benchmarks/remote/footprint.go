@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	footClients = 50_000
+	footClients = 20_000
 	// footWindow is long enough for the slowest to get all clients through, and short enough to wait for.
-	footWindow = 20 * time.Second
+	footWindow = 10 * time.Second
 	footLimit  = 100
 )
 
@@ -26,7 +26,7 @@ func (o options) measureFootprints() error {
 	subjects := append(redisSubjects(), rulesSubjects()...)
 	var (
 		wait   sync.WaitGroup
-		at     = make(chan struct{}, 4)
+		at     = make(chan struct{}, 6)
 		faults = make([]error, len(subjects))
 		lines  = make([]string, len(subjects))
 	)

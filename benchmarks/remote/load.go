@@ -15,18 +15,13 @@ import (
 type load struct {
 	callers int
 	offered int // decisions a second, of all callers together; 0: each asks again as soon as it has its answer
-	// together has all callers ask at the same moments, evenly apart; else each asks at random.
-	together bool
-	refused  bool
+	refused bool
 }
 
 func (l load) String() string {
 	offered, answer := "max", "allowed"
 	if l.offered > 0 {
-		offered = strconv.Itoa(l.offered) + "/arrivals=random"
-		if l.together {
-			offered = strconv.Itoa(l.offered) + "/arrivals=together"
-		}
+		offered = strconv.Itoa(l.offered)
 	}
 	if l.refused {
 		answer = "refused"
@@ -79,7 +74,7 @@ func (l load) run(session func() take, keys []string, d time.Duration) (*sample,
 	time.AfterFunc(d, func() { stop.Store(true) })
 	for range l.callers {
 		wait.Go(func() {
-			c := caller{take: session(), keys: keys, want: !l.refused, together: l.together, due: began}
+			c := caller{take: session(), keys: keys, want: !l.refused, due: began}
 			if l.offered > 0 {
 				c.gap = time.Duration(l.callers) * time.Second / time.Duration(l.offered)
 			}
@@ -102,7 +97,6 @@ type caller struct {
 	keys      []string
 	want      bool
 	gap       time.Duration // between two decisions, on average; 0: none
-	together  bool          // the gaps are all alike
 	due       time.Time     // for the next decision
 	decisions int64
 	latencies histogram
@@ -130,12 +124,8 @@ func (c *caller) ask(stop *atomic.Bool, end time.Time) error {
 	return nil
 }
 
-// pause waits until the next decision is due. It is due whether the one before had to wait or not.
+// pause waits until the next decision is due, at a random moment whether the one before had to wait or not.
 func (c *caller) pause() {
-	gap := c.gap
-	if !c.together {
-		gap = time.Duration(rand.ExpFloat64() * float64(gap))
-	}
-	c.due = c.due.Add(gap)
+	c.due = c.due.Add(time.Duration(rand.ExpFloat64() * float64(c.gap)))
 	time.Sleep(time.Until(c.due))
 }

@@ -71,7 +71,6 @@ func tables() []table {
 			{callers: 64},
 			{callers: 256},
 			{callers: 64, offered: 20_000},
-			{callers: 64, offered: 20_000, together: true},
 			{callers: 64, offered: 50_000},
 			{callers: 64, refused: true},
 		}},
