@@ -1,8 +1,10 @@
-// Command ratios reads what the benchmarks printed and prints Markdown tables: each figure of httplimit beside that of
-// its best rival in the same run. Of several rounds it takes the median; with -best the best one of each, which is what
-// is left of a machine that has other work too.
+// Command ratios reads what the benchmarks printed, in one file or several, and prints Markdown tables: what became of
+// the goals, then each figure of httplimit beside that of its best rival in the same run. Of several rounds it takes
+// the median; with -best the best one of each, which is what is left of a machine that has other work too.
 //
-//	go run ./ratios [-best] results/2026-11-20.txt
+//	go run ./ratios [-best] results/raw.txt...
+//	go run ./ratios -goals results/raw.txt...     the goals only
+//	go run ./ratios -capacity results/raw.txt...  the table of docs/capacity.md only
 package main
 
 import (
@@ -13,15 +15,21 @@ import (
 )
 
 func main() {
-	best := flag.Bool("best", false, "take the best of all rounds, and not their median")
+	var v view
+	flag.BoolVar(&v.best, "best", false, "take the best of all rounds, and not their median")
+	flag.BoolVar(&v.goals, "goals", false, "print the goals only")
+	flag.BoolVar(&v.capacity, "capacity", false, "print the table of docs/capacity.md only")
 	flag.Parse()
-	if err := run(flag.Args(), *best, os.Stdout); err != nil {
+	if err := run(flag.Args(), v); err != nil {
 		fmt.Fprintln(os.Stderr, "ratios:", err)
 		os.Exit(1)
 	}
 }
 
-func run(files []string, best bool, out io.Writer) error {
+// view is what to print.
+type view struct{ best, goals, capacity bool }
+
+func run(files []string, v view) error {
 	figures := make(figures)
 	if len(files) == 0 {
 		if err := figures.read(os.Stdin); err != nil {
@@ -39,9 +47,21 @@ func run(files []string, best bool, out io.Writer) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	for _, t := range tables {
-		t.best = best
-		t.write(out, figures)
-	}
+	v.write(os.Stdout, figures)
 	return nil
+}
+
+func (v view) write(out io.Writer, f figures) {
+	if v.capacity {
+		writeCapacity(out, f, v.best)
+		return
+	}
+	writeGoals(out, f, v.best)
+	if v.goals {
+		return
+	}
+	for _, t := range tables {
+		t.best = v.best
+		t.write(out, f)
+	}
 }

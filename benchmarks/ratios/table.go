@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,18 +19,26 @@ type table struct {
 	more bool
 	// less is a limiter that does less than the others and is no rival.
 	less string
-	best bool // of all rounds, instead of their median
+	// plain is for what has no ratio: counts, and bytes that depend on what clients do next.
+	plain bool
+	best  bool // of all rounds, instead of their median
 }
 
 var tables = []table{
 	{benchmark: "Memory", unit: "ns/op", title: "Memory: ns a decision"},
 	{benchmark: "Memory", unit: "cpu-ns/op", title: "Memory: ns of CPU a decision, both threads together"},
-	{benchmark: "Memory", unit: "allocs/op", title: "Memory: allocations a decision"},
+	{benchmark: "Memory", unit: "allocs/op", title: "Memory: allocations a decision", plain: true},
 	{benchmark: "Flood", unit: "ns/op", title: "Flood: ns for each new key"},
-	{benchmark: "Flood", unit: "allocs/key", title: "Flood: allocations for each new key"},
+	{benchmark: "Flood", unit: "allocs/key", title: "Flood: allocations for each new key", plain: true},
 	{benchmark: "Flood", unit: "worst-ns", title: "Flood: ns of the longest operation"},
 	{benchmark: "Flood", unit: "heap-B/key", title: "Flood: bytes of the heap for each of a million keys"},
-	{benchmark: "Flood", unit: "after-B/key", title: "Flood: bytes of the heap for each key after all have expired"},
+	{benchmark: "Expired", unit: "full-MB", title: "Expired: MB of the heap after a flood of 2,000,000 keys", plain: true},
+	{
+		benchmark: "Expired",
+		unit:      "left-MB",
+		title:     "Expired: MB of the heap when all are over and 10 clients have asked for a minute",
+		plain:     true,
+	},
 	{
 		benchmark: "Web",
 		unit:      "ns/op",
@@ -45,15 +54,25 @@ var tables = []table{
 		less:      "x-time-map",
 	},
 	{benchmark: "Web", unit: "allocs/op", title: "Middleware: allocations more than the bare handler", above: "none",
-		less: "x-time-map"},
+		less: "x-time-map", plain: true},
 	{benchmark: "Remote", unit: "decisions/s", title: "Servers: decisions a second", more: true},
 	{benchmark: "Remote", unit: "cpu-ns/op", title: "Servers: ns of CPU a decision, server and client"},
 	{benchmark: "Remote", unit: "server-ns/op", title: "Servers: ns of CPU a decision, server"},
 	{benchmark: "Remote", unit: "p50-ns", title: "Servers: median time of a decision in ns"},
 	{benchmark: "Remote", unit: "p99-ns", title: "Servers: 99th percentile of the time of a decision in ns"},
-	{benchmark: "Remote", unit: "commands/op", title: "Redis: commands a decision"},
-	{benchmark: "Footprint", unit: "server-B/client", title: "Redis: bytes of a client that came in two windows"},
-	{benchmark: "Footprint", unit: "keys-without-expiry", title: "Redis: keys that never expire"},
+	{benchmark: "Remote", unit: "commands/op", title: "Redis: commands a decision, those in scripts too", plain: true},
+	{benchmark: "Rules", unit: "decisions/s", title: "Redis, rules of one client: requests a second", more: true},
+	{benchmark: "Rules", unit: "cpu-ns/op", title: "Redis, rules of one client: ns of CPU a request, server and client"},
+	{benchmark: "Rules", unit: "server-ns/op", title: "Redis, rules of one client: ns of CPU a request, server"},
+	{benchmark: "Rules", unit: "p99-ns", title: "Redis, rules of one client: 99th percentile of a request's time in ns"},
+	{benchmark: "Rules", unit: "commands/op", title: "Redis, rules of one client: commands a request", plain: true},
+	{
+		benchmark: "Footprint",
+		unit:      "server-B/client",
+		title:     "Redis: bytes of a client that came in two windows",
+		plain:     true,
+	},
+	{benchmark: "Footprint", unit: "keys-without-expiry", title: "Redis: keys that never expire", plain: true},
 	{benchmark: "GrowthKeys", unit: "ns/op", title: "Growth: ns a decision over so many keys"},
 	{benchmark: "GrowthKeys", unit: "heap-B/key", title: "Growth: bytes of the heap for each of so many keys"},
 	{benchmark: "GrowthThreads", unit: "ns/op", title: "Growth: ns a decision from so many goroutines, each on a thread"},
@@ -64,8 +83,9 @@ var tables = []table{
 // own is the limiter that the others are compared with.
 const own = "httplimit"
 
-// floors refuse no client: they show the cost of measuring, and of the server, its client and the machine.
-var floors = []string{"none", "evalsha", "own-script", "grouped-incr"}
+// floors are no limiters that anybody has: they show the cost of measuring, and of the server, its client and the
+// machine.
+var floors = []string{"none", "evalsha", "incr+time", "grouped-incr+time"}
 
 // rival reports whether a limiter does the same as ours: not our own in other settings, and not a floor.
 func (t table) rival(limiter string) bool {
@@ -82,10 +102,14 @@ func (t table) write(out io.Writer, f figures) {
 	if len(loads) == 0 {
 		return
 	}
-	if strings.HasPrefix(t.benchmark, "Growth") { // which has no rivals in it
-		fmt.Fprintf(out, "\n### %s\n\n| load | %s |\n|---|---|\n", t.title, own)
-	} else {
-		fmt.Fprintf(out, "\n### %s\n\n| load | %s | best rival | ratio | others |\n|---|---|---|---|---|\n", t.title, own)
+	fmt.Fprintf(out, "\n### %s (%s)\n\n| load | %s |", t.title, t.rounds(f), own)
+	switch {
+	case strings.HasPrefix(t.benchmark, "Growth"): // which has no rivals in it
+		fmt.Fprint(out, "\n|---|---|\n")
+	case t.plain:
+		fmt.Fprint(out, " best rival | others |\n|---|---|---|---|\n")
+	default:
+		fmt.Fprint(out, " best rival | ratio | others |\n|---|---|---|---|---|\n")
 	}
 	for _, load := range loads {
 		t.writeRow(out, load, t.entries(f, load))
@@ -187,11 +211,38 @@ func (t table) writeRow(out io.Writer, load string, list []entry) {
 		}
 		others = append(others, other)
 	}
-	fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", load, mine, best, ratio, strings.Join(others, ", "))
+	if !t.plain {
+		best += " | " + ratio
+	}
+	fmt.Fprintf(out, "| %s | %s | %s | %s |\n", load, mine, best, strings.Join(others, ", "))
+}
+
+// rounds says of how many rounds the figures are, and what of them.
+func (t table) rounds(f figures) string {
+	fewest, most := math.MaxInt, 0
+	for name, values := range f {
+		if name.benchmark == t.benchmark && name.unit == t.unit {
+			fewest, most = min(fewest, len(values)), max(most, len(values))
+		}
+	}
+	what := "median"
+	if t.best {
+		what = "best"
+	}
+	switch {
+	case most == 1:
+		return "one round"
+	case fewest < most:
+		return fmt.Sprintf("%s of %d to %d rounds", what, fewest, most)
+	}
+	return fmt.Sprintf("%s of %d rounds", what, most)
 }
 
 // ratio is how many times better ours is; below 1 it is worse. Of nothing there is no ratio.
 func (t table) ratio(mine, best float64) string {
+	if t.plain {
+		return ""
+	}
 	if t.more {
 		mine, best = best, mine
 	}
