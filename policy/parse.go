@@ -66,6 +66,8 @@ func (d *decoder) policy(n *node) *Policy {
 const (
 	mostInstances = 1_000_000
 	mostCost      = 1_000_000_000 // the most that a limit can be
+	leastStatus   = 100
+	mostStatus    = 999
 )
 
 func (d *decoder) rule(n *node, path string) Rule {
@@ -166,7 +168,7 @@ func (d *decoder) proxy(n *node, path string) netip.Prefix {
 }
 
 func (d *decoder) status(n *node, path string) (status int) {
-	number(d, &status, 100, 999)(n, path)
+	number(d, &status, leastStatus, mostStatus)(n, path)
 	return status
 }
 
