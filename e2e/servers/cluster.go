@@ -80,7 +80,7 @@ func (c *Cluster) AwaitOK(t testing.TB) {
 
 func clusterNode(t testing.TB, options []string) *Server {
 	t.Helper()
-	requireInstalled(t, "redis-server", "redis-cli")
+	RequireInstalled(t, "redis-server", "redis-cli")
 	node := program{
 		binary: "redis-server",
 		args: func(port int) []string {

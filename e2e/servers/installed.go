@@ -6,8 +6,11 @@ import (
 	"testing"
 )
 
-// requireInstalled skips the test if a binary is missing, or fails it if HTTPLIMIT_SERVERS=required.
-func requireInstalled(t testing.TB, binaries ...string) {
+// packages are the Debian packages of programs that have another name.
+var packages = map[string]string{"redis-cli": "redis-server"}
+
+// RequireInstalled skips the test if a binary is missing, or fails it if HTTPLIMIT_SERVERS=required.
+func RequireInstalled(t testing.TB, binaries ...string) {
 	t.Helper()
 	for _, binary := range binaries {
 		_, err := exec.LookPath(binary)
@@ -17,6 +20,10 @@ func requireInstalled(t testing.TB, binaries ...string) {
 		if os.Getenv("HTTPLIMIT_SERVERS") == "required" {
 			t.Fatalf("servers: HTTPLIMIT_SERVERS=required, but: %v", err)
 		}
-		t.Skipf("servers: %v (Debian, Ubuntu: apt-get install redis-server memcached)", err)
+		name := binary
+		if packages[binary] != "" {
+			name = packages[binary]
+		}
+		t.Skipf("servers: %v (Debian, Ubuntu: apt-get install %s)", err, name)
 	}
 }

@@ -17,7 +17,7 @@ const answerTimeout = 2 * time.Second
 // Redis starts one redis-server. Options are added to its command line, such as "--maxmemory", "2mb".
 func Redis(t testing.TB, options ...string) *Server {
 	t.Helper()
-	requireInstalled(t, "redis-server", "redis-cli")
+	RequireInstalled(t, "redis-server", "redis-cli")
 	return start(t, program{
 		binary: "redis-server",
 		args: func(port int) []string {

@@ -73,7 +73,7 @@ func (s *Server) signal(t testing.TB, sig syscall.Signal) {
 // the server binds it another process may take it, so it tries a few.
 func start(t testing.TB, p program, ports func() (int, error)) *Server {
 	t.Helper()
-	requireInstalled(t, p.binary)
+	RequireInstalled(t, p.binary)
 	var faults []error
 	for range 5 {
 		port, err := ports()

@@ -41,7 +41,7 @@ func TestStartTriesAnotherPort(t *testing.T) {
 }
 
 func TestStartReportsTheServersMessage(t *testing.T) {
-	requireInstalled(t, "redis-server", "redis-cli")
+	RequireInstalled(t, "redis-server", "redis-cli")
 	outcome := run(t, func(t testing.TB) { Redis(t, "--no-such-option", "1") })
 	if !strings.Contains(outcome, "failed: ") || !strings.Contains(outcome, "no-such-option") {
 		t.Errorf("a server that cannot start: got %q, want its message", outcome)
