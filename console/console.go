@@ -2,9 +2,12 @@ package console
 
 import (
 	"errors"
+	"html/template"
 	"log/slog"
 	"net/http"
+	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/httplimit/httplimit"
@@ -35,6 +38,19 @@ type Console struct {
 
 	mu      sync.Mutex
 	watched []*httplimit.Middleware
+
+	snapshots sync.Mutex
+	latest    *overview   // guarded by snapshots
+	changed   atomic.Bool // an operator has changed something since
+
+	host    string
+	pid     int
+	seal    *sealer
+	own     *ownLimits
+	acts    activities
+	streams streams
+	protect *http.CrossOriginProtection
+	pages   *template.Template
 }
 
 // New makes a Console. It returns an error if neither Viewer nor Operator is set, as nobody could see the page.
@@ -43,8 +59,28 @@ func New(cfg Config) (*Console, error) {
 		return nil, errors.New("console: Config has neither Viewer nor Operator, so nobody may see the page: " +
 			"want one of them, such as Viewer: console.LocalOnly")
 	}
+	own, err := newOwnLimits()
+	if err != nil {
+		return nil, err
+	}
+	seal, err := newSealer()
+	if err != nil {
+		return nil, err
+	}
 	now := time.Now()
-	return &Console{cfg: cfg, started: now, startedNano: now.UnixNano(), total: new(history)}, nil
+	host, _ := os.Hostname() // "" is left out
+	return &Console{
+		cfg: cfg, started: now, startedNano: now.UnixNano(), total: new(history), host: host, pid: os.Getpid(),
+		own: own, seal: seal, streams: streams{closed: make(chan struct{})}, protect: http.NewCrossOriginProtection(), pages: parsePages(),
+	}, nil
+}
+
+// logger returns where to write.
+func (c *Console) logger() *slog.Logger {
+	if c.cfg.Logger != nil {
+		return c.cfg.Logger
+	}
+	return slog.Default()
 }
 
 // Watch adds Middlewares, whose configuration, stores and clients the page then shows. What they decide is counted

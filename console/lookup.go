@@ -1,0 +1,235 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/httplimit/httplimit"
+)
+
+// keyShape is a kind of key: what has to be known of a client to look it up, in all rules that count by it.
+type keyShape struct {
+	ID    string              `json:"id"`
+	Text  string              `json:"text"`
+	Parts []httplimit.KeyPart `json:"parts"`
+	Rules []string            `json:"rules"`
+
+	rules []*ruleState
+}
+
+// shapes returns the kinds of key that the watched rules have.
+func (w *watch) shapes() (all []*keyShape) {
+	for _, r := range w.rules {
+		key := r.key()
+		if key == nil {
+			continue
+		}
+		text := fmt.Sprint(key)
+		at := slices.IndexFunc(all, func(s *keyShape) bool { return s.Text == text })
+		if at < 0 {
+			at = len(all)
+			all = append(all, &keyShape{ID: ruleID("", text), Text: text, Parts: httplimit.KeyParts(key)})
+		}
+		all[at].Rules = append(all[at].Rules, r.name)
+		all[at].rules = append(all[at].rules, r)
+	}
+	return all
+}
+
+// found is a client that was looked up.
+type found struct {
+	Time    time.Time  `json:"time"`
+	Shape   string     `json:"shape"`
+	Results []standing `json:"results"`
+
+	shape *keyShape
+	shown []string // its identities, without secrets
+	token string   // sealed, for a form
+	key   string   // instead of a token: as the store has it, of one rule
+	rule  string
+}
+
+// standing is what one rule says of a client.
+type standing struct {
+	RuleID    string `json:"ruleId"`
+	Rule      string `json:"rule"`
+	Namespace string `json:"namespace"`
+	Key       string `json:"key"` // as the store has it
+	keyText
+	State       string              `json:"state"` // allowed, refused, banned, shadow, or unknown
+	BannedUntil *time.Time          `json:"bannedUntil"`
+	Verdicts    []httplimit.Verdict `json:"verdicts"` // by the rule's limit, and by each of its plans
+	Recent      *client             `json:"recent"`   // null: not among the clients refused most
+	Error       string              `json:"error,omitempty"`
+}
+
+// Errors of a lookup, which are shown.
+var (
+	errNoShape = errors.New("there is no such kind of key: the configuration has changed, begin again")
+	errNoRule  = errors.New("there is no such rule: the configuration has changed, begin again")
+)
+
+// query is a client that is asked for: by parts of a shape, or by its key in one rule.
+type query struct {
+	shape *keyShape
+	parts []string
+	rule  *ruleState
+	key   string
+}
+
+// queryOf reads a form: shape and part, once for each; or rule and part; or rule and key; or token.
+func (c *Console) queryOf(r *http.Request, w *watch) (q query, err error) {
+	if err := r.ParseForm(); err != nil {
+		return q, errors.New("the form cannot be read")
+	}
+	form := r.PostForm
+	shape, parts := form.Get("shape"), form["part"]
+	if token := form.Get("token"); token != "" {
+		if shape, parts, err = c.seal.open(token); err != nil {
+			return q, err
+		}
+	}
+	if id := form.Get("rule"); id != "" {
+		if q.rule = w.byID[id]; q.rule == nil || len(q.rule.configs) == 0 {
+			return q, errNoRule
+		}
+		if form.Has("key") {
+			q.key = form.Get("key")
+			return q, nil
+		}
+	}
+	all := w.shapes()
+	at := slices.IndexFunc(all, func(s *keyShape) bool {
+		return s.ID == shape || shape == "" && q.rule != nil && slices.Contains(s.rules, q.rule)
+	})
+	if at < 0 {
+		return q, errNoShape
+	}
+	q.shape, q.parts = all[at], parts
+	if len(parts) != len(q.shape.Parts) {
+		return q, fmt.Errorf("got %d parts of the key, want %d", len(parts), len(q.shape.Parts))
+	}
+	return q, nil
+}
+
+// lookUp asks what the rules say of a client, and spends nothing.
+func (c *Console) lookUp(ctx context.Context, o *overview, q query) found {
+	f := found{Time: time.Now(), Results: []standing{}}
+	if q.shape == nil {
+		f.key, f.rule = q.key, q.rule.id
+		f.Results = append(f.Results, o.standingOf(ctx, q.rule, q.key)...)
+		f.shown = q.rule.readKey(q.key).Parts
+		return f
+	}
+	f.shape, f.Shape = q.shape, q.shape.Text
+	f.token = c.seal.seal(q.shape.ID, q.parts)
+	for i, part := range q.shape.Parts {
+		if part.Secret {
+			f.shown = append(f.shown, "a secret")
+		} else {
+			f.shown = append(f.shown, readable(q.parts[i]))
+		}
+	}
+	for _, r := range q.shape.rules {
+		key, err := r.configs[0].middleware.KeyOf(r.name, q.parts...)
+		if err != nil {
+			f.Results = append(f.Results, standing{
+				RuleID: r.id, Rule: r.name, Namespace: r.namespace, State: "unknown", Error: clip(err.Error()),
+			})
+			continue
+		}
+		f.Results = append(f.Results, o.standingOf(ctx, r, key)...)
+	}
+	return f
+}
+
+// standingOf asks each of the stores in which a rule counts.
+func (o *overview) standingOf(ctx context.Context, r *ruleState, key string) (all []standing) {
+	for i := range r.configs {
+		if one := &r.configs[i]; i == 0 || !sameStore(one.config.Store, r.configs[0].config.Store) {
+			all = append(all, o.ask(ctx, r, one, key))
+		}
+	}
+	return all
+}
+
+func (o *overview) ask(ctx context.Context, r *ruleState, in *ruleConfig, key string) standing {
+	s := standing{
+		RuleID: r.id, Rule: r.name, Namespace: r.namespace, Key: key, keyText: r.readKey(key),
+		Recent: o.recent(r, key), State: "unknown",
+	}
+	answer, err := in.middleware.PeekKey(ctx, r.name, key)
+	if err != nil {
+		s.Error = clip(err.Error())
+		return s
+	}
+	s.Verdicts = answer.Verdicts
+	if answer.Banned > 0 {
+		until := time.Now().Add(answer.Banned)
+		s.BannedUntil = &until
+	}
+	switch v := &answer.Verdicts[0]; {
+	case answer.Banned > 0:
+		s.State = "banned"
+	case v.RetryAfter > 0 && v.Allowed:
+		s.State = "shadow"
+	case v.Source == httplimit.SourceNone:
+	case v.Allowed:
+		s.State = "allowed"
+	default:
+		s.State = "refused"
+	}
+	return s
+}
+
+// recent returns what was counted of a client lately, nil if it is not among those that were refused most.
+func (o *overview) recent(r *ruleState, key string) *client {
+	if r.series == nil {
+		return nil
+	}
+	top := r.series.refused.top(o.second+1, -1)
+	for i := range top.Keys {
+		if top.Keys[i].Key == key {
+			k := r.client(&top.Keys[i])
+			return &k
+		}
+	}
+	return nil
+}
+
+// reset lets a client in again, under one rule or under all of its shape, and notes who did so.
+func (c *Console) reset(ctx context.Context, operator string, q query) error {
+	rules := []*ruleState{q.rule}
+	if q.rule == nil {
+		rules = q.shape.rules
+	}
+	var faults []error
+	for _, r := range rules {
+		key, err := q.key, error(nil)
+		if q.shape != nil {
+			key, err = r.configs[0].middleware.KeyOf(r.name, q.parts...)
+		}
+		for i := range r.configs {
+			if m := r.configs[i].middleware; err == nil && q.shape != nil {
+				err = m.Reset(ctx, r.name, q.parts...)
+			} else if err == nil {
+				err = m.ResetKey(ctx, r.name, key)
+			}
+		}
+		one := activity{
+			Time: time.Now(), Operator: operator, Action: "reset", RuleID: r.id, Rule: r.name, Key: key,
+			keyText: r.readKey(key),
+		}
+		if err != nil {
+			one.Error = clip(err.Error())
+			faults = append(faults, err)
+		}
+		c.acts.note(c.logger(), one)
+	}
+	c.changed.Store(true)
+	return errors.Join(faults...)
+}

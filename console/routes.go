@@ -1,0 +1,194 @@
+package console
+
+import (
+	"io"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/memstore"
+)
+
+// action answers one kind of request of somebody who may look.
+type action struct {
+	methods string // "GET" or "POST"
+	serve   func(c *Console, w http.ResponseWriter, r *http.Request)
+	asks    bool // it asks the stores, so it has a limit of its own
+	changes bool // it needs an operator
+	plain   bool // it is a file, which costs nothing
+}
+
+// actions are found by the end of the path, so that the Console needs not know under which path it is mounted, nor what
+// a proxy strips of it. All pages stand in one folder, and their links are relative: they work under any prefix.
+var actions = map[string]action{
+	"":                  {methods: http.MethodGet, serve: (*Console).serveOverview},
+	"rule":              {methods: http.MethodGet, serve: (*Console).serveRule},
+	"stores":            {methods: http.MethodGet, serve: (*Console).serveStores},
+	"config":            {methods: http.MethodGet, serve: (*Console).serveConfig},
+	"activity":          {methods: http.MethodGet, serve: (*Console).serveActivity},
+	"clients":           {methods: http.MethodGet, serve: (*Console).serveClients},
+	"client":            {methods: http.MethodPost, serve: (*Console).serveClient, asks: true},
+	"reset":             {methods: http.MethodPost, serve: (*Console).serveReset, asks: true, changes: true},
+	"events":            {methods: http.MethodGet, serve: (*Console).serveEvents},
+	"page.js":           {methods: http.MethodGet, serve: (*Console).serveFile, plain: true},
+	"style.css":         {methods: http.MethodGet, serve: (*Console).serveFile, plain: true},
+	"icon.svg":          {methods: http.MethodGet, serve: (*Console).serveFile, plain: true},
+	"api/overview.json": {methods: http.MethodGet, serve: (*Console).apiOverview},
+	"api/rule.json":     {methods: http.MethodGet, serve: (*Console).apiRule},
+	"api/stores.json":   {methods: http.MethodGet, serve: (*Console).apiStores},
+	"api/config.json":   {methods: http.MethodGet, serve: (*Console).apiConfig},
+	"api/activity.json": {methods: http.MethodGet, serve: (*Console).apiActivity},
+	"api/client.json":   {methods: http.MethodPost, serve: (*Console).apiClient, asks: true},
+	"api/reset.json":    {methods: http.MethodPost, serve: (*Console).apiReset, asks: true, changes: true},
+}
+
+// ServeHTTP answers viewers and operators, and everybody else with 403 and nothing.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if c.started.IsZero() || !c.mayLook(r) || c.protect.Check(r) != nil {
+		forbid(w)
+		return
+	}
+	setSafe(w.Header())
+	if toFolder(w, r) {
+		return
+	}
+	a, found := actions[endOf(r.URL.Path)]
+	if !found {
+		answerText(w, http.StatusNotFound, "There is no such page.")
+		return
+	}
+	if r.Method != a.methods && (r.Method != http.MethodHead || a.methods != http.MethodGet) {
+		w.Header().Set("Allow", a.methods)
+		answerText(w, http.StatusMethodNotAllowed, "This page wants "+a.methods+".")
+		return
+	}
+	if _, operates := c.operator(r); a.changes && !operates {
+		forbid(w)
+		return
+	}
+	if a.plain || c.own.admit(w, r, a.asks) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		a.serve(c, w, r)
+	}
+}
+
+// maxBody is far above what a form with a few identities needs.
+const maxBody = 64 << 10
+
+// mayLook reports whether r comes from somebody who may see the page.
+func (c *Console) mayLook(r *http.Request) bool {
+	if c.cfg.Viewer != nil {
+		return c.cfg.Viewer(r)
+	}
+	_, ok := c.operator(r)
+	return ok
+}
+
+// operator returns the name of the operator who sent r.
+func (c *Console) operator(r *http.Request) (name string, ok bool) {
+	if c.cfg.Operator == nil {
+		return "", false
+	}
+	if name, ok = c.cfg.Operator(r); !ok {
+		return "", false
+	}
+	if name = clip(readable(name)); name == "" {
+		name = "somebody without a name"
+	}
+	return name, true
+}
+
+func forbid(w http.ResponseWriter) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Length", "0")
+	w.WriteHeader(http.StatusForbidden)
+}
+
+// setSafe sets what keeps a page from being framed, cached, mistaken for another type, or made to run or fetch anything
+// that is not ours. The referrer policy is the strictest under which browsers still tell the origin of a form.
+func setSafe(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "+
+		"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// toFolder sends a browser from a path without the slash at its end to the one with it, where relative links work.
+// http.StripPrefix leaves nothing of such a path.
+func toFolder(w http.ResponseWriter, r *http.Request) bool {
+	if r.URL.Path != "" {
+		return false
+	}
+	asked, _, _ := strings.Cut(r.RequestURI, "?")
+	name := path.Base(asked)
+	if name == "/" || name == "." || name == ".." || strings.ContainsAny(name, "\\:") {
+		answerText(w, http.StatusNotFound, "There is no such page.")
+		return true
+	}
+	w.Header().Set("Location", "./"+name+"/")
+	w.WriteHeader(http.StatusMovedPermanently)
+	return true
+}
+
+// endOf returns the end of a path that says what is wanted. A path that is not clean has none that is known.
+func endOf(p string) string {
+	if strings.Contains(p, "..") || strings.Contains(p, "//") || strings.ContainsAny(p, "\\\x00") {
+		return "?"
+	}
+	folder, name := path.Split(p)
+	if strings.HasSuffix(name, ".json") && strings.HasSuffix(folder, "/api/") || folder == "api/" {
+		return "api/" + name
+	}
+	return name
+}
+
+func answerText(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text+"\n")
+}
+
+// ownLimits keep the page from costing the service much, whoever looks: a number of pages a second, and far fewer that
+// ask the stores.
+type ownLimits struct{ pages, lookups *limiter.Limiter }
+
+var (
+	pageLimit   = limiter.Limit{Algorithm: limiter.TokenBucket, Requests: 50, Window: time.Second, Burst: 200}
+	lookupLimit = limiter.Limit{Algorithm: limiter.TokenBucket, Requests: 10, Window: time.Second, Burst: 40}
+)
+
+func newOwnLimits() (own *ownLimits, err error) {
+	store, err := memstore.New(memstore.Config{MaxKeys: 64, Name: "console"})
+	if err != nil {
+		return nil, err
+	}
+	own = &ownLimits{}
+	if own.pages, err = limiter.New(store, "pages", pageLimit); err != nil {
+		return nil, err
+	}
+	own.lookups, err = limiter.New(store, "lookups", lookupLimit)
+	return own, err
+}
+
+// admit answers what is too much.
+func (own *ownLimits) admit(w http.ResponseWriter, r *http.Request, asks bool) bool {
+	l := own.pages
+	if asks {
+		l = own.lookups
+	}
+	d, err := l.Allow(r.Context(), "all")
+	if err != nil || d.Allowed {
+		return err == nil
+	}
+	wait := max(1, int64((d.RetryAfter+time.Second-1)/time.Second))
+	w.Header().Set("Retry-After", strconv.FormatInt(wait, 10))
+	answerText(w, http.StatusTooManyRequests, "The operators' page is asked too often. Try again in a second.")
+	return false
+}

@@ -1,0 +1,107 @@
+// The page is right without this script: it only keeps the figures moving. Each second the service sends the HTML of
+// what has changed; it takes the place of what was there, element by element, so that focus and selection stay.
+
+const live = document.getElementById("live");
+const liveText = document.getElementById("live-text");
+const say = (state, text) => {
+  if (live.dataset.state !== state) live.dataset.state = state;
+  if (liveText.textContent !== text) liveText.textContent = text;
+};
+
+const parse = (html) => {
+  const template = document.createElement("template");
+  template.innerHTML = html; // made by the service's own templates, which escape what others wrote
+  return template.content;
+};
+
+function become(old, now) {
+  if (old.hasAttribute("data-keep") || now.hasAttribute("data-keep")) return;
+  for (const { name } of [...old.attributes]) if (!now.hasAttribute(name)) old.removeAttribute(name);
+  for (const { name, value } of now.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  becomeInside(old, now);
+}
+
+function becomeInside(old, now) {
+  const from = [...old.childNodes], to = [...now.childNodes];
+  for (let i = 0; i < Math.max(from.length, to.length); i++) {
+    const a = from[i], b = to[i];
+    if (!b) a.remove();
+    else if (!a) old.append(b);
+    else if (a.nodeType !== b.nodeType || a.nodeName !== b.nodeName) a.replaceWith(b);
+    else if (a.nodeType !== Node.ELEMENT_NODE) { if (a.data !== b.data) a.data = b.data; }
+    else become(a, b);
+  }
+}
+
+// A list of clients stands still while somebody points at it or has the focus in it: nobody clicks a moving target.
+const waiting = new Map();
+const held = (element) =>
+  element.hasAttribute("data-hold") && (element.matches(":hover") || element.contains(document.activeElement));
+
+function update(id, html) {
+  const element = document.getElementById(id);
+  if (!element) return;
+  const hold = held(element);
+  element.classList.toggle("held", hold);
+  if (hold) { waiting.set(id, html); return; }
+  waiting.delete(id);
+  becomeInside(element, parse(html));
+}
+const release = () => { for (const [id, html] of [...waiting]) update(id, html); };
+addEventListener("pointerout", () => setTimeout(release, 50));
+addEventListener("focusout", () => setTimeout(release, 50));
+
+const clock = () => new Date().toLocaleTimeString("en-GB");
+const events = document.body.dataset.events;
+let source, watchdog;
+
+function connect() {
+  source?.close();
+  source = new EventSource(events);
+  source.onmessage = ({ data }) => {
+    const { time, html } = JSON.parse(data);
+    for (const [id, content] of Object.entries(html)) update(id, content);
+    say("live", "live, " + time);
+    alive();
+  };
+  source.addEventListener("full", () => {
+    source.close();
+    say("full", "too many are looking (16): this page does not move");
+    clearTimeout(watchdog);
+    setTimeout(connect, 20000);
+  });
+  source.onerror = () => lost();
+  alive();
+}
+
+let since;
+function lost() {
+  if (live.dataset.state !== "lost") since = clock();
+  say("lost", "no connection since " + since + ", trying again");
+  clearTimeout(watchdog);
+  if (source.readyState === EventSource.CLOSED) watchdog = setTimeout(connect, 2000);
+  else watchdog = setTimeout(connect, 15000);
+}
+
+// A connection can be dead without an error: there is something to hear each second.
+function alive() {
+  clearTimeout(watchdog);
+  watchdog = setTimeout(() => { lost(); connect(); }, 8000);
+}
+
+// What was looked up stands in no address: it is asked for again by its form.
+const again = document.getElementById("again");
+async function lookAgain() {
+  if (document.visibilityState === "visible") {
+    try {
+      const form = document.getElementById("again");
+      const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
+      const found = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("found");
+      if (answer.ok && found) becomeInside(document.getElementById("found"), found);
+    } catch { /* the stream says that there is no connection */ }
+  }
+  setTimeout(lookAgain, 3000);
+}
+
+if (events) { say("lost", "connecting"); since = clock(); connect(); }
+if (again) setTimeout(lookAgain, 3000);
