@@ -91,7 +91,11 @@ func (o *overview) clients() (refused, near []client) {
 		if r.series == nil {
 			continue
 		}
-		refused = append(refused, o.clientsOf(r, &r.series.refused, topShown).Clients...)
+		for _, k := range o.clientsOf(r, &r.series.refused, -1).Clients {
+			if k.Result != httplimit.ResultShadowRefused.String() {
+				refused = append(refused, k)
+			}
+		}
 		near = append(near, o.nearOf(r, topShown)...)
 	}
 	slices.SortStableFunc(refused, func(a, b client) int {

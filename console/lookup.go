@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/httplimit/httplimit"
@@ -29,15 +30,39 @@ func (w *watch) shapes() (all []*keyShape) {
 			continue
 		}
 		text := fmt.Sprint(key)
-		at := slices.IndexFunc(all, func(s *keyShape) bool { return s.Text == text })
+		id := ruleID("", text)
+		if strings.Contains(text, "func") || strings.Contains(text, "context") {
+			id = ruleID(r.id, text) // nobody can say whether two functions find the same
+		}
+		at := slices.IndexFunc(all, func(s *keyShape) bool { return s.ID == id })
 		if at < 0 {
 			at = len(all)
-			all = append(all, &keyShape{ID: ruleID("", text), Text: text, Parts: httplimit.KeyParts(key)})
+			all = append(all, &keyShape{ID: id, Text: text, Parts: httplimit.KeyParts(key)})
 		}
 		all[at].Rules = append(all[at].Rules, r.name)
 		all[at].rules = append(all[at].rules, r)
 	}
 	return all
+}
+
+// sameKey returns the rules in which the key of a store is that of the same client: rule first, and those of its
+// Middleware that count by the same Key.
+func (w *watch) sameKey(rule *ruleState, key string) []*ruleState {
+	rules := []*ruleState{rule}
+	if isMark(key) {
+		return rules // NoKey has found it
+	}
+	for _, s := range w.shapes() {
+		if !slices.Contains(s.rules, rule) {
+			continue
+		}
+		for _, r := range s.rules {
+			if r != rule && r.configs[0].middleware == rule.configs[0].middleware {
+				rules = append(rules, r)
+			}
+		}
+	}
+	return rules
 }
 
 // found is a client that was looked up.
@@ -46,11 +71,10 @@ type found struct {
 	Shape   string     `json:"shape"`
 	Results []standing `json:"results"`
 
-	shape *keyShape
+	Token string   `json:"-"` // sealed, for a form
+	Key   string   `json:"-"` // instead of a Token: as the store has it, of one rule
+	Rule  string   `json:"-"` // its id
 	shown []string // its identities, without secrets
-	token string   // sealed, for a form
-	key   string   // instead of a token: as the store has it, of one rule
-	rule  string
 }
 
 // standing is what one rule says of a client.
@@ -120,13 +144,15 @@ func (c *Console) queryOf(r *http.Request, w *watch) (q query, err error) {
 func (c *Console) lookUp(ctx context.Context, o *overview, q query) found {
 	f := found{Time: time.Now(), Results: []standing{}}
 	if q.shape == nil {
-		f.key, f.rule = q.key, q.rule.id
-		f.Results = append(f.Results, o.standingOf(ctx, q.rule, q.key)...)
+		f.Key, f.Rule = q.key, q.rule.id
+		for _, r := range o.watch.sameKey(q.rule, q.key) {
+			f.Results = append(f.Results, o.standingOf(ctx, r, q.key)...)
+		}
 		f.shown = q.rule.readKey(q.key).Parts
 		return f
 	}
-	f.shape, f.Shape = q.shape, q.shape.Text
-	f.token = c.seal.seal(q.shape.ID, q.parts)
+	f.Shape = q.shape.Text
+	f.Token = c.seal.seal(q.shape.ID, q.parts)
 	for i, part := range q.shape.Parts {
 		if part.Secret {
 			f.shown = append(f.shown, "a secret")

@@ -298,6 +298,9 @@ func (o *overview) shadows() *shadowSum {
 	return &sum
 }
 
+// Young reports whether the Console has counted for less than it shows.
+func (o *overview) Young() bool { return o.Requests.Window.LastSeconds < keptSeconds }
+
 func (o *overview) health() (h storeHealth) {
 	for _, s := range o.Stores {
 		if s.Stats == nil {
