@@ -42,14 +42,14 @@ func (d *decoder) object(n *node, path string, required []string, members []memb
 
 // unique returns the fields of an object, the first of each name.
 func (d *decoder) unique(n *node, path string) []field {
-	first := make(map[string]place)
+	seen := make(map[string]bool)
 	var all []field
 	for _, f := range n.fields {
-		if at, twice := first[f.name]; twice {
-			d.addAt(f.at, path, "%.64q stands there twice, at %d:%d too, want it once", f.name, at.line, at.column)
+		if seen[f.name] {
+			d.addAt(f.at, path, "%.64q stands there already, want it once", f.name)
 			continue
 		}
-		first[f.name] = f.at
+		seen[f.name] = true
 		all = append(all, f)
 	}
 	return all

@@ -42,9 +42,9 @@ var faultCases = map[string]struct {
 		`: there is no "Rules" here, want "rules"`, `rules[0]: there is no "no_key" here, want "noKey"`}},
 	"unknown": {one(`, ¶"burst": 3`), []string{
 		`rules[0]: there is no "burst" here, want one of "name", "key",`}},
-	"twice": {one(`, ¶"limit": "6/m"`), []string{`rules[0]: "limit" stands there twice, at 1:39 too`}},
+	"twice": {one(`, ¶"limit": "6/m"`), []string{`rules[0]: "limit" stands there already`}},
 	"twice, nested": {one(`, "plans": {"a": "6/m", ¶"a": "7/m"}`), []string{
-		`rules[0].plans: "a" stands there twice, at 1:65`}},
+		`rules[0].plans: "a" stands there already`}},
 	"missing": {`{"rules": [¶{}]}`, []string{
 		"rules[0].name: it is missing", "=rules[0].key: it is missing", "=rules[0].limit: it is missing"}},
 	"null for a value": {one(`, "percent": ¶null`), []string{

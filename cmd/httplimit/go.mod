@@ -10,3 +10,5 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/klauspost/compress v1.17.9
 )
+
+require go.yaml.in/yaml/v3 v3.0.4

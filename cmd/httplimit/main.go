@@ -28,6 +28,7 @@ type command struct {
 
 func commands() []command {
 	return []command{
+		{"check", "find every fault of policies, and tell what they say", check},
 		{"plan", "tell what a policy would have done to the requests in access logs", plan},
 		{"version", "print the version of this program", version},
 	}
