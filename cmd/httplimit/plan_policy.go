@@ -3,24 +3,20 @@ package main
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/httplimit/httplimit"
+	"github.com/httplimit/httplimit/cmd/httplimit/internal/policyfile"
 	"github.com/httplimit/httplimit/cmd/httplimit/internal/replay"
 	"github.com/httplimit/httplimit/policy"
 )
 
 // policyFor reads the policy, and says of each rule whether the logs tell what it needs.
 func (o *planOptions) policyFor(l *logs) (replay.Policy, error) {
-	text, err := os.ReadFile(o.policy)
+	p, err := policyfile.Read(o.policy, nil)
 	if err != nil {
-		return replay.Policy{}, fmt.Errorf("the policy %s cannot be read: %w", o.policy, reason(err))
-	}
-	p, err := policy.Parse(text)
-	if err != nil {
-		return replay.Policy{}, fmt.Errorf("%w\nthe policy has faults; httplimit check %s tells them too", err, o.policy)
+		return replay.Policy{}, err
 	}
 	p.TrustedProxies = append(slices.Clone(p.TrustedProxies), o.trust...)
 	cfg, err := p.Config(standIns(p))

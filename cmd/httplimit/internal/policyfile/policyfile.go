@@ -21,7 +21,7 @@ const Stdin = "-"
 // mostBytes is far more than a policy of a thousand rules has.
 const mostBytes = 1 << 20
 
-// Read reads the policy in a file, or in stdin if its name is "-". The error has a line for each fault:
+// Read reads the policy in a file, or in stdin if its name is "-" and there is one. The error has a line for each fault:
 // `policy.yaml:4:12: rules[1] "login".limit: ...`.
 func Read(name string, stdin io.Reader) (*policy.Policy, error) {
 	text, err := readText(name, stdin)
@@ -44,7 +44,7 @@ func Read(name string, stdin io.Reader) (*policy.Policy, error) {
 
 func readText(name string, stdin io.Reader) ([]byte, error) {
 	from := stdin
-	if name != Stdin {
+	if name != Stdin || stdin == nil {
 		f, err := os.Open(name)
 		if err != nil {
 			return nil, fileError(name, err)
