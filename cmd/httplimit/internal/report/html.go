@@ -10,8 +10,14 @@ import (
 	"strings"
 )
 
+//go:embed picture.css
+var pictureStyle string
+
 //go:embed page.css
-var pageStyle string
+var ownStyle string
+
+// pageStyle begins with the colours by day, which the page's own style replaces by night.
+var pageStyle = pictureStyle + ownStyle
 
 //go:embed page.html.tmpl
 var pageText string
@@ -21,8 +27,9 @@ var pageText string
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"number": number, "percent": percent, "counted": counted, "span": span, "limitWords": limitWords, "wait": wait,
 	"moment": moment, "period": period, "lasted": lasted, "join": strings.Join, "refusals": refusals,
-	"sentence": func(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }, // ours, thus ASCII
-	"style":    func() template.CSS { return template.CSS(pageStyle) },
+	"sentence":     func(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }, // ours, thus ASCII
+	"pictureStyle": func() template.CSS { return template.CSS(pictureStyle) },
+	"style":        func() template.CSS { return template.CSS(pageStyle) },
 	"styleHash": func() string {
 		sum := sha256.Sum256([]byte(pageStyle))
 		return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
@@ -46,6 +53,19 @@ type (
 		numbers
 	}
 )
+
+// WritePicture writes one of the six pictures of the rule with this name, 1 to 6 in the order of the page, as an SVG
+// file of its own.
+func WritePicture(w io.Writer, data Data, rule string, which int) error {
+	data = data.plain()
+	for _, r := range data.Rules {
+		if r.Name == rule && which >= 1 && which <= 6 {
+			picture := figures(r, data.Input, "rule")[which-1].Pictures[0]
+			return pageTemplate.ExecuteTemplate(w, "file", picture)
+		}
+	}
+	return fmt.Errorf("report: there is no picture %d of a rule %q", which, rule)
+}
 
 type page struct {
 	Data

@@ -62,9 +62,9 @@ func (r Rule) clientsTable() numbers {
 		Head: []string{"Client", "Kind", "User agent", "Paths refused",
 			"Requests", "Refused", "Of all refusals", "From first to last"}}
 	for _, c := range r.MostRefused {
-		kind, agent := "person", c.Agent
+		kind, agent := "people", c.Agent
 		if c.Bot {
-			kind = "bot: " + c.Why
+			kind = "bots: " + c.Why
 		}
 		if agent == "" {
 			agent = "none"
@@ -83,9 +83,9 @@ func (r Rule) heatTable() numbers {
 	out := numbers{Caption: "The busiest clients", Texts: 2,
 		Head: []string{"Client", "Kind", "Requests", "Refused", "Share"}}
 	for _, row := range r.Heat.Rows {
-		kind, passed, refused := "person", sum(row.Passed), sum(row.Refused)
+		kind, passed, refused := "people", sum(row.Passed), sum(row.Refused)
 		if row.Bot {
-			kind = "bot"
+			kind = "bots"
 		}
 		out.Rows = append(out.Rows, []string{shorten(row.Key, 60), kind, number(passed + refused), number(refused),
 			percent(refused, passed+refused)})

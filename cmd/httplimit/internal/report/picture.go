@@ -37,6 +37,10 @@ func newPicture(width, height float64) *picture {
 	return &picture{Class: class, W: width, H: height}
 }
 
+// Across and Down are the size of the picture as a file, which has a margin.
+func (p *picture) Across() float64 { return p.W + 32 }
+func (p *picture) Down() float64   { return p.H + 20 }
+
 func (p *picture) narrow() bool { return p.W == narrow }
 
 func (p *picture) path(class, d string) {

@@ -129,9 +129,16 @@ func (p panel) waits(r Rule, row float64) {
 		x50, x99 := p.x(o.Wait50.Seconds()), p.x(min(o.Wait99, longest).Seconds())
 		p.path("spell", (&pen{}).line(x50, y, x99, y).line(x99, y-4, x99, y+4).String())
 		p.path("dot median", (&pen{}).disc(x50, y, 4).String())
-		p.text("label", "", x99+5, y+4, wait(o.Wait50)+" – "+wait(o.Wait99))
+		p.text("label", "", x99+5, y+4, fromTo(wait(o.Wait50), wait(o.Wait99)))
 	}
 	p.text("tick", "", p.left, p.bottom()+16, "● median, ┤ 99th percentile")
+}
+
+func fromTo(from, to string) string {
+	if from == to {
+		return from
+	}
+	return from + " – " + to
 }
 
 func (p panel) axisDown() {

@@ -52,9 +52,9 @@ func (r Rule) clientsPicture(in Input, width float64) *picture {
 
 func kindMark(c Client) string {
 	if c.Bot {
-		return " (bot)"
+		return " (bots)"
 	}
-	return " (person)"
+	return " (people)"
 }
 
 // spell is a line from the first to the last time, with an upright at both ends.

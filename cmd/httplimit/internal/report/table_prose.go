@@ -30,7 +30,7 @@ func suggestionText(r Rule) string {
 		return text
 	}
 	return text + fmt.Sprintf(" It would have refused %s, and %s.",
-		refusals(s.People, "person", "people"), refusals(s.Bots, "bot", "bots"))
+		refusals(s.People, "people"), refusals(s.Bots, "bots"))
 }
 
 // Careful is said in every report.

@@ -108,12 +108,13 @@ func spanOne(d time.Duration) string {
 	return "1 " + text
 }
 
-// refusals is "41 requests of 3 bots", or "no request of people".
-func refusals(c Counts, one, many string) string {
+// refusals is "41 requests of 3 clients classed as bots", or "no request of bots".
+func refusals(c Counts, class string) string {
 	if c.Refused == 0 {
-		return "no request of " + many
+		return "no request of " + class
 	}
-	return counted(c.Refused, "request", "requests") + " of " + counted(c.ClientsRefused, one, many)
+	return counted(c.Refused, "request", "requests") + " of " +
+		counted(c.ClientsRefused, "client", "clients") + " classed as " + class
 }
 
 // limitWords writes a limit for people who have not read our documentation.

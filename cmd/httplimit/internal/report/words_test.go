@@ -30,8 +30,8 @@ func TestWords(t *testing.T) {
 		{lasted(at, at.Add(24*time.Hour-time.Second)), "24 hours"}, {lasted(at, at.Add(30*24*time.Hour)), "30 days"},
 		{shorten("abcdefgh", 8), "abcdefgh"}, {shorten("abcdefghi", 8), "abcd…ghi"}, {shorten("äöüäöüäöü", 5), "äö…öü"},
 		{plain("a\x1b[31mb\u202ec\xffd"), "a·[31mb·c·d"},
-		{refusals(Counts{}, "bot", "bots"), "no request of bots"},
-		{refusals(Counts{Refused: 1, ClientsRefused: 1}, "bot", "bots"), "1 request of 1 bot"},
+		{refusals(Counts{}, "bots"), "no request of bots"},
+		{refusals(Counts{Refused: 1, ClientsRefused: 2}, "bots"), "1 request of 2 clients classed as bots"},
 	} {
 		if c.got != c.want {
 			t.Errorf("got %q, want %q", c.got, c.want)
