@@ -112,15 +112,36 @@ func (b *batch) spendNothing() {
 	b.asks = append(b.asks, ask{place: 1, limit: b.asks[0].limit, cost: tooMuch})
 }
 
-// generalOrder is set in the order of a batch that fast.lua does not decide.
-const generalOrder = 1 << 63
+// The ways to a decision, each a script.
+type way uint64
 
-// isFast reports whether fast.lua decides the batch; its order must be set.
-func (b *batch) isFast() bool { return b.order < generalOrder }
+const (
+	windows way = iota // windows.lua: enforced or in shadow, each on a window of its own
+	strict             // strict.lua: one, enforced, on a StrictWindow
+	general            // general.lua: all others
+)
 
-// sortKey returns the order of the batch: one bit for its script, some for what it asks, the others for its first key.
+// The order of a batch in a flight is made of bits: its way, whether its counters are read first, a hash of what it
+// asks, and one of its first key.
+const (
+	wayShift   = 62
+	readsFirst = 1 << 61
+	keyBits    = 48
+	shapeBits  = 13
+)
+
+func (b *batch) way() way { return way(b.order >> wayShift) }
+
+func (b *batch) readsFirst() bool { return b.order&readsFirst != 0 }
+
+// asksAlike reports whether the batches share their arguments.
+func (b *batch) asksAlike(other *batch) bool {
+	return b.readsFirst() == other.readsFirst() && slices.Equal(b.asks, other.asks)
+}
+
+// sortKey returns the order of the batch.
 func (b *batch) sortKey(seed maphash.Seed) uint64 {
-	const odd, keyBits = 0x9e3779b97f4a7c15, 48 // spreads bits as multiplication by the golden ratio does
+	const odd = 0x9e3779b97f4a7c15 // spreads bits as multiplication by the golden ratio does
 	shape := uint64(len(b.asks))
 	for i := range b.asks {
 		a := &b.asks[i]
@@ -130,11 +151,43 @@ func (b *batch) sortKey(seed maphash.Seed) uint64 {
 			shape = (shape + uint64(n)) * odd
 		}
 	}
-	order := shape>>(keyBits+1)<<keyBits | maphash.String(seed, b.keys[0])>>(64-keyBits)
-	if !asksFast(b.asks) {
-		order |= generalOrder
+	return uint64(wayOf(b.asks, len(b.keys)))<<wayShift | shape>>(64-shapeBits)<<keyBits |
+		maphash.String(seed, b.keys[0])>>(64-keyBits)
+}
+
+// wayOf returns the way of a batch on so many keys.
+func wayOf(asks []ask, keys int) way {
+	if len(asks) == 1 && asks[0].limit.Algorithm == limiter.StrictWindow && asks[0].mode == limiter.Enforce &&
+		asks[0].canFit() {
+		return strict
 	}
-	return order
+	if len(asks) > keys {
+		return general
+	}
+	for i := range asks {
+		if !asks[i].goesStraight() {
+			return general
+		}
+	}
+	return windows
+}
+
+// canFit reports whether the ask is for units, and no more than its limit.
+func (a *ask) canFit() bool { return a.cost > 0 && a.cost <= a.limit.Requests }
+
+// goesStraight reports whether windows.lua decides the ask: one that can fit, on a window whose counts fit in one word;
+// or one that only asks a bucket, as each request does of a rule with a Ban.
+func (a *ask) goesStraight() bool {
+	if a.mode != limiter.Enforce && a.mode != limiter.Shadow {
+		return false
+	}
+	switch a.limit.Algorithm {
+	case limiter.SlidingWindow, limiter.FixedWindow:
+		return a.canFit() && a.limit.Requests < 1<<countBits
+	case limiter.TokenBucket:
+		return a.cost == 0 && a.mode == limiter.Enforce && a.limit.Requests > 0
+	}
+	return false
 }
 
 // arrange puts batches in the order in which the scripts take the fewest steps: by script, among those by what they

@@ -44,6 +44,7 @@ type batcher struct {
 	contact *contact          // nil: none
 	pace    *pace             // of the way to the server
 	seed    maphash.Seed      // for the order of batches in a flight
+	refused refusedLately
 
 	mu      sync.Mutex
 	waiting []*batch

@@ -97,7 +97,7 @@ func (c *contact) fill(ctx context.Context, client *redis.Client) bool {
 
 // teach has the server learn the scripts, which a caller would send once it has said that it does not know them.
 func (c *contact) teach(ctx context.Context, client *redis.Client) {
-	for _, source := range []string{fastSource, generalSource} {
+	for _, source := range []string{windowsSource, strictSource, generalSource} {
 		_ = client.Process(ctx, noRetry{redis.NewCmd(ctx, "eval", source, 0, 0)}) // no batches
 	}
 }

@@ -9,8 +9,8 @@
 // waits. A flight that takes longer than an eighth of Timeout holds up nobody: another starts, up to four to one
 // server.
 //
-// There are two scripts: fast.lua for the common batch, one charge on a window, and general.lua for all others. A
-// flight of both kinds calls each once, in one pipeline.
+// There are three scripts: windows.lua for the common batch, of charges on windows; strict.lua for one charge on a
+// StrictWindow; and general.lua for all others. A flight of several kinds calls each once, in one pipeline.
 //
 // Set ContextTimeoutEnabled in the options of the client. Otherwise go-redis ignores deadlines while it reads, and each
 // flight costs a goroutine, so that no caller is held beyond [Config].Timeout.

@@ -9,7 +9,7 @@ import (
 )
 
 // TakeInOneFlight decides batches as if their callers had met in one flight, and returns the order in which the server
-// did: what fast.lua left to general.lua comes last.
+// did: what windows.lua and strict.lua left to general.lua comes last.
 func (s *Store) TakeInOneFlight(
 	ctx context.Context, charges [][]limiter.Charge,
 ) (order []int, taken []bool, faults []error) {
@@ -19,6 +19,7 @@ func (s *Store) TakeInOneFlight(
 		flight[i] = s.batches.get(s.clock.Now())
 		flight[i].add(s.prefix, charges[i])
 		flight[i].order = flight[i].sortKey(b.seed)
+		flight[i].order |= b.refused.order(flight[i])
 	}
 	sent := slices.Clone(flight)
 	arrange(sent)
@@ -27,15 +28,25 @@ func (s *Store) TakeInOneFlight(
 	var last []int
 	for i, own := range sent {
 		n := slices.Index(flight, own)
-		if own.isFast() && outcomes[i].values != nil {
+		if own.way() != general && outcomes[i].values != nil {
 			last = append(last, n)
 		} else {
 			order = append(order, n)
 		}
 		own.outcome = outcomes[i]
+		b.refused.note(own)
 		taken[n], faults[n] = own.decide(charges[n])
 	}
 	return append(order, last...), taken, faults
+}
+
+// TakeGenerally decides a batch by general.lua, whatever its way would be.
+func (s *Store) TakeGenerally(ctx context.Context, charges []limiter.Charge) (taken bool, err error) {
+	own := s.batches.get(s.clock.Now())
+	own.add(s.prefix, charges)
+	own.order = uint64(general) << wayShift
+	own.outcome = s.servers.sender.send(ctx, []*batch{own})[0]
+	return own.decide(charges)
 }
 
 // Settle returns when nothing looks after connections any more.

@@ -5,8 +5,8 @@
 -- double holds. Numbers for redis.call are written by string.format, because some servers turn large ones into
 -- exponents.
 --
--- fast.lua repeats the layout of a counter's word, what its tag says, the long division and the layout of a
--- StrictWindow: change them together.
+-- windows.lua repeats the layout of a counter's word, what its tag says and the long division, strict.lua the layout of
+-- a StrictWindow: change them together.
 
 local floor, min, max, format = math.floor, math.min, math.max, string.format
 local find, match = string.find, string.match

@@ -17,20 +17,23 @@ import (
 //
 //	KEYS  the counters of the batches, batch after batch; a counter of two batches stands twice
 //	ARGV  hint, then for each run of batches that ask the same how many they are, and what they ask:
-//	      fast.lua     kind, window, requests, cost
+//	      windows.lua  a letter for each charge, behind a question mark if the counters are to be read first; and for
+//	                   each charge window, requests, cost
+//	      strict.lua   window, requests, cost
 //	      general.lua  number of keys, number of charges, and for each charge: place of its key in the batch, kind,
 //	                   window, requests, capacity, cost, mode, moment to refund to (0: none)
 //
 // The hint is the latest time that this process knows of the server. Kinds and modes are numbered as in package
-// limiter, and forget is one more mode. Times are Unix milliseconds, windows milliseconds, places begin at 1.
+// limiter, and forget is one more mode; the letters are those of keys, capital in shadow. Times are Unix milliseconds,
+// windows milliseconds, places begin at 1.
 //
 // The reply is the server's time, then for each batch, in their order:
 //
-//	fast.lua     one number: twice the counts before the batch (previous * 2^24 + current), plus 1 if it was taken;
-//	             of a StrictWindow 512 times the units in use, plus 1 if the batch was taken, else plus 32 times a
-//	             and twice b: a part a before the present one has to leave for the charge to fit, and the newest
-//	             part with units in it is b before the present one; or -1 if the script left it alone, for
-//	             general.lua to decide; or -2 if the server denied the write. The error of that follows the last batch.
+//	windows.lua  one number for each charge: twice what its counter held before the batch (previous * 2^24 + current),
+//	             plus 1 if the batch was taken; or -1 if the script left the batch alone, for general.lua to decide
+//	strict.lua   one number: 512 times the units in use, plus 1 if the batch was taken, else plus 32 times a and twice
+//	             b: a part a before the present one has to leave for the charge to fit, and the newest part with units
+//	             in it is b before the present one; or -1
 //	general.lua  1 (taken) or 0; for each key two numbers, which say what it held before the batch: the current and
 //	             the previous count of a window, the debt of a bucket, the units and the newest moment of a log, or
 //	             the units in use of a StrictWindow and, as one text, those of its parts, see general.lua; and
@@ -39,44 +42,24 @@ import (
 //	             For a batch of which a key cannot be read or written, two values instead: minus the place of the
 //	             key, and the error, which is empty if neither script wrote what the key holds.
 const (
-	undecided = -1 // of fast.lua
-	denied    = -2 // of fast.lua
+	undecided = -1
 	countBits = 24
 	faultSize = 2 // values
 )
 
 var errShortReply = errors.New("redisstore: the reply of the script is too short")
 
-// asksFast reports whether fast.lua decides a batch: one enforced charge on a window, which can fit, and whose counts
-// fit in one word, as those of a StrictWindow need not.
-func asksFast(asks []ask) bool {
-	if len(asks) != 1 {
-		return false
-	}
-	a := &asks[0]
-	if a.mode != limiter.Enforce || a.cost <= 0 || a.cost > a.limit.Requests {
-		return false
-	}
-	switch a.limit.Algorithm {
-	case limiter.SlidingWindow, limiter.FixedWindow:
-		return a.limit.Requests < 1<<countBits
-	case limiter.StrictWindow:
-		return true
-	}
-	return false
-}
-
 // arguments returns the words of the request.
-func (c *scriptCall) arguments(fast bool, hint int64) []any {
+func (c *scriptCall) arguments(script *script, hint int64) []any {
 	keys := 0
 	for _, b := range c.batches {
 		keys += len(b.keys)
 	}
 	args := make([]any, 0, keys+16)
 	if c.source {
-		args = append(args, "eval", c.script.source, keys)
+		args = append(args, "eval", script.source, keys)
 	} else {
-		args = append(args, "evalsha", c.script.digest, keys)
+		args = append(args, "evalsha", script.digest, keys)
 	}
 	for _, b := range c.batches {
 		for _, key := range b.keys {
@@ -86,16 +69,40 @@ func (c *scriptCall) arguments(fast bool, hint int64) []any {
 	args = append(args, hint)
 	for batches := c.batches; len(batches) > 0; {
 		first, run := batches[0], 1
-		for run < len(batches) && slices.Equal(batches[run].asks, first.asks) {
+		for run < len(batches) && first.asksAlike(batches[run]) {
 			run++
 		}
 		args = append(args, run)
-		if a := &first.asks[0]; fast {
-			args = append(args, uint8(a.limit.Algorithm), a.limit.Window.Milliseconds(), a.limit.Requests, a.cost)
-		} else {
+		switch c.way {
+		case windows:
+			args = first.appendWindows(args)
+		case strict:
+			a := &first.asks[0]
+			args = append(args, a.limit.Window.Milliseconds(), a.limit.Requests, a.cost)
+		default:
 			args = first.appendAsks(args)
 		}
 		batches = batches[run:]
+	}
+	return args
+}
+
+func (b *batch) appendWindows(args []any) []any {
+	letters := make([]byte, 0, 8)
+	if b.readsFirst() {
+		letters = append(letters, '?')
+	}
+	for i := range b.asks {
+		l := letter(b.asks[i].limit.Algorithm)
+		if b.asks[i].mode == limiter.Shadow {
+			l -= 'a' - 'A'
+		}
+		letters = append(letters, l)
+	}
+	args = append(args, string(letters))
+	for i := range b.asks {
+		a := &b.asks[i]
+		args = append(args, a.limit.Window.Milliseconds(), a.limit.Requests, a.cost)
 	}
 	return args
 }
@@ -112,50 +119,57 @@ func (b *batch) appendAsks(args []any) []any {
 
 // outcome is what the server answered to a batch.
 type outcome struct {
-	at        int64 // the server's time, in Unix milliseconds
-	counts    int64 // of fast.lua: previous << countBits + current; of a fault: the place of its key in the batch, from 0
-	values    []any // of general.lua: its part of the reply; nil if fast.lua has decided
+	at        int64   // the server's time, in Unix milliseconds
+	numbers   []int64 // of windows.lua and strict.lua: their part of the reply
+	values    []any   // of general.lua: its part of the reply
+	place     int     // of a fault: that of its key in the batch, from 0
 	err       error
 	taken     bool // the server spent the batch
-	undecided bool // fast.lua left the batch alone
+	undecided bool // the batch is left to general.lua
 	again     bool // the batch was certainly not decided, and may be soon
 	answered  bool // the server answered, and err is about this batch alone
 	unknown   bool // the batch may have been spent
 }
 
-// read gives each batch of the call its part of the reply.
-func (c *scriptCall) read(reply any, fast bool) error {
+// readNumbers gives each batch of a call of windows.lua or strict.lua its part of the reply.
+func (c *scriptCall) readNumbers(reply []int64) error {
+	if len(reply) == 0 {
+		return errShortReply
+	}
+	at, rest := reply[0], reply[1:]
+	for i, b := range c.batches {
+		size := len(b.asks)
+		if len(rest) < size {
+			return errShortReply
+		}
+		c.outcomes[i] = outcome{
+			at: at, numbers: rest[:size:size], taken: rest[0]&1 == 1 && rest[0] > 0, undecided: rest[0] == undecided,
+		}
+		rest = rest[size:]
+	}
+	return nil
+}
+
+// readValues gives each batch of a call of general.lua its part of the reply.
+func (c *scriptCall) readValues(reply any) error {
 	values, ok := reply.([]any)
 	if !ok || len(values) == 0 {
 		return fmt.Errorf("redisstore: the reply of the script is a %T, want a list", reply)
 	}
 	at := number(values[0])
 	values = values[1:]
-	var denial any
-	if fast && len(values) > len(c.batches) {
-		denial = values[len(c.batches)]
-	}
 	for i, b := range c.batches {
 		if len(values) == 0 {
 			return errShortReply
 		}
-		size, first := 1, number(values[0])
-		if !fast {
-			size = b.replySize(first)
-		}
+		first := number(values[0])
+		size := b.replySize(first)
 		if len(values) < size {
 			return errShortReply
 		}
-		switch {
-		case fast && first == denied && denial == nil:
-			return errShortReply
-		case fast && first == denied:
-			c.outcomes[i] = fault(at, 0, denial)
-		case fast:
-			c.outcomes[i] = outcome{at: at, counts: first >> 1, taken: first&1 == 1, undecided: first == undecided}
-		case first < 0:
-			c.outcomes[i] = fault(at, -first-1, values[1])
-		default:
+		if first < 0 {
+			c.outcomes[i] = fault(at, int(-first-1), values[1])
+		} else {
 			c.outcomes[i] = outcome{at: at, values: values[:size:size], taken: first == 1}
 		}
 		values = values[size:]
@@ -192,7 +206,8 @@ func (b *batch) replySize(first int64) int {
 // held returns what the key at a place, here from 0, held before the batch.
 func (o *outcome) held(place int) (first, second int64) {
 	if o.values == nil {
-		return o.counts & (1<<countBits - 1), o.counts >> countBits
+		counts := o.numbers[place] >> 1
+		return counts & (1<<countBits - 1), counts >> countBits
 	}
 	return number(o.values[1+2*place]), number(o.values[2+2*place])
 }
@@ -205,20 +220,20 @@ var errForeign = errors.New("what a key holds was not written by this store; Res
 var denials = []string{"OOM ", "READONLY ", "NOREPLICAS ", "MISCONF "}
 
 // fault returns the outcome of a batch that was not decided although the script ran.
-func fault(at, place int64, reply any) outcome {
+func fault(at int64, place int, reply any) outcome {
 	text := fmt.Sprint(reply)
 	if text == "" || strings.Contains(text, "WRONGTYPE") {
-		return outcome{at: at, counts: place, err: errForeign, answered: true}
+		return outcome{at: at, place: place, err: errForeign, answered: true}
 	}
 	for _, word := range denials {
 		// Some servers write the line of the script in front.
 		if _, rest, found := strings.Cut(text, word); found {
 			err := fmt.Errorf("redisstore: the server denies writes: %w", errorReply(word+rest))
-			return outcome{at: at, counts: place, err: err, answered: true, again: redis.IsReadOnlyError(err)}
+			return outcome{at: at, place: place, err: err, answered: true, again: redis.IsReadOnlyError(err)}
 		}
 	}
 	err := fmt.Errorf("redisstore: a key of the batch cannot be used: %w", errorReply(text))
-	return outcome{at: at, counts: place, err: err}
+	return outcome{at: at, place: place, err: err}
 }
 
 // locate adds to the error of a value that the store did not write where that is, without the key.
@@ -226,7 +241,7 @@ func (b *batch) locate(err error, charges []limiter.Charge) error {
 	if err != errForeign {
 		return err
 	}
-	c := &charges[slices.Index(b.of, int(b.outcome.counts))]
+	c := &charges[slices.Index(b.of, b.outcome.place)]
 	return fmt.Errorf("redisstore: %v of scope %q: %w", c.Limit, c.Scope, err)
 }
 

@@ -20,8 +20,13 @@ const (
 // has left.
 func (b *batcher) do(ctx context.Context, own *batch) error {
 	own.order = own.sortKey(b.seed)
+	own.order |= b.refused.order(own)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		again, err := b.run(ctx, own)
+		if err == nil {
+			b.refused.note(own)
+			return nil
+		}
 		if !again || b.clock.Now()+pause > own.start+b.timeout/2 {
 			return err
 		}

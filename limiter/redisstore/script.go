@@ -6,16 +6,17 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// The two scripts, each complete. protocol.go describes how they are called and what they answer.
+// The scripts, each complete. protocol.go describes how they are called and what they answer.
 var (
-	//go:embed fast.lua
-	fastSource string
+	//go:embed windows.lua
+	windowsSource string
+	//go:embed strict.lua
+	strictSource string
 	//go:embed general.lua
 	generalSource string
 )
@@ -33,32 +34,47 @@ func newScript(source string) script {
 
 // sender has batches decided by the server, through the client.
 type sender struct {
-	client        redis.UniversalClient
-	fast, general script
-	time          serverTime
-	notices       *notices
-	perKey        atomic.Bool // two keys cannot be in one call of a script
-	answered      atomic.Bool // a server has answered
+	client   redis.UniversalClient
+	scripts  [general + 1]script
+	time     serverTime
+	notices  *notices
+	perKey   atomic.Bool // two keys cannot be in one call of a script
+	answered atomic.Bool // a server has answered
+}
+
+// newScripts returns the scripts by their ways.
+func newScripts() [general + 1]script {
+	return [...]script{
+		windows: newScript(windowsSource), strict: newScript(strictSource), general: newScript(generalSource),
+	}
 }
 
 // scriptCall is one call of a script.
 type scriptCall struct {
-	script   *script
+	way      way
 	batches  []*batch
 	outcomes []outcome // of the same length, to be filled in
 	source   bool      // send the source of the script, for a server that does not know it
-	cmd      noRetry
+	numbers  *redis.IntSliceCmd
+	values   *redis.Cmd // of general.lua, instead
 }
 
-// noRetry is a command that go-redis sends one time only: a script whose reply was lost may have spent already.
-type noRetry struct{ *redis.Cmd }
+// noRetry and noRetryOfNumbers are commands that go-redis sends one time only: a script whose reply was lost may have
+// spent already.
+type (
+	noRetry          struct{ *redis.Cmd }
+	noRetryOfNumbers struct{ *redis.IntSliceCmd }
+)
 
 // NoRetry implements an interface of go-redis, since v9.19.0.
 func (noRetry) NoRetry() bool { return true }
 
+// NoRetry implements the same.
+func (noRetryOfNumbers) NoRetry() bool { return true }
+
 // send has arranged batches decided and returns their outcomes, in their order. It ends when ctx does, if the client
 // heeds deadlines. Sent again is only what was certainly not decided: to a server that did not know the script, with
-// its source, and what fast.lua leaves to general.lua.
+// its source, and what the others leave to general.lua.
 func (s *sender) send(ctx context.Context, batches []*batch) []outcome {
 	outcomes := make([]outcome, len(batches))
 	for calls := s.calls(batches, outcomes); len(calls) > 0; {
@@ -74,59 +90,70 @@ func (s *sender) send(ctx context.Context, batches []*batch) []outcome {
 
 // calls returns one call of each script for the batches that it decides, or one for each batch.
 func (s *sender) calls(batches []*batch, outcomes []outcome) []scriptCall {
-	if s.perKey.Load() {
-		calls := make([]scriptCall, len(batches))
-		for i, b := range batches {
-			calls[i] = scriptCall{script: &s.general, batches: batches[i : i+1], outcomes: outcomes[i : i+1]}
-			if b.isFast() {
-				calls[i].script = &s.fast
-			}
+	apart := s.perKey.Load()
+	calls := make([]scriptCall, 0, 2)
+	for first, last := 0, 0; first < len(batches); first = last {
+		way := batches[first].way()
+		for last = first + 1; last < len(batches) && batches[last].way() == way && !apart; {
+			last++
 		}
-		return calls
+		calls = append(calls, scriptCall{
+			way: way, batches: batches[first:last], outcomes: outcomes[first:last],
+		})
 	}
-	fast := slices.IndexFunc(batches, func(b *batch) bool { return !b.isFast() })
-	switch fast {
-	case -1:
-		return []scriptCall{{script: &s.fast, batches: batches, outcomes: outcomes}}
-	case 0:
-		return []scriptCall{{script: &s.general, batches: batches, outcomes: outcomes}}
-	}
-	return []scriptCall{
-		{script: &s.fast, batches: batches[:fast], outcomes: outcomes[:fast]},
-		{script: &s.general, batches: batches[fast:], outcomes: outcomes[fast:]},
-	}
+	return calls
 }
 
 // exchange sends the calls and reads the replies. What fails stands in each call's command.
 func (s *sender) exchange(ctx context.Context, calls []scriptCall) {
 	latest := s.time.latest()
-	for i := range calls {
-		calls[i].cmd = noRetry{redis.NewCmd(ctx, calls[i].arguments(calls[i].script == &s.fast, latest)...)}
-	}
 	if len(calls) == 1 {
-		_ = s.client.Process(ctx, calls[0].cmd)
+		_ = s.client.Process(ctx, calls[0].command(ctx, s, latest))
 		return
 	}
 	pipe := s.client.Pipeline()
 	for i := range calls {
-		_ = pipe.Process(ctx, calls[i].cmd)
+		_ = pipe.Process(ctx, calls[i].command(ctx, s, latest))
 	}
 	_, _ = pipe.Exec(ctx)
 }
 
+// command makes the command of the call.
+func (c *scriptCall) command(ctx context.Context, s *sender, latest int64) redis.Cmder {
+	args := c.arguments(&s.scripts[c.way], latest)
+	if c.way == general {
+		c.values = redis.NewCmd(ctx, args...)
+		return noRetry{c.values}
+	}
+	c.numbers = redis.NewIntSliceCmd(ctx, args...)
+	return noRetryOfNumbers{c.numbers}
+}
+
+// read gives each batch of the call its part of the reply.
+func (c *scriptCall) read() error {
+	if c.values != nil {
+		reply, err := c.values.Result()
+		if err != nil {
+			return err
+		}
+		return c.readValues(reply)
+	}
+	reply, err := c.numbers.Result()
+	if err != nil {
+		return err
+	}
+	return c.readNumbers(reply)
+}
+
 // finish fills in the outcomes of a call, and appends what has to be sent again.
 func (s *sender) finish(c *scriptCall, again []scriptCall) []scriptCall {
-	reply, err := c.cmd.Result()
-	if err == nil {
-		err = c.read(reply, c.script == &s.fast)
-	}
-	if err != nil {
+	if err := c.read(); err != nil {
 		told := withoutKeys(fmt.Errorf("redisstore: %w", unauthenticated(err)), c.batches)
 		for i := range c.outcomes {
 			c.outcomes[i] = outcome{err: told, again: notExecuted(err), unknown: !isReply(err) && !notSent(err)}
 		}
 		if redis.HasErrorPrefix(err, "NOSCRIPT") && !c.source {
-			again = append(again, scriptCall{script: c.script, batches: c.batches, outcomes: c.outcomes, source: true})
+			again = append(again, scriptCall{way: c.way, batches: c.batches, outcomes: c.outcomes, source: true})
 		}
 		return again
 	}
@@ -136,7 +163,7 @@ func (s *sender) finish(c *scriptCall, again []scriptCall) []scriptCall {
 	return s.leftToGeneral(c, again)
 }
 
-// leftToGeneral appends the calls for what fast.lua did not decide: one for batches that stand together.
+// leftToGeneral appends the calls for what the other scripts did not decide: one for batches that stand together.
 func (s *sender) leftToGeneral(c *scriptCall, again []scriptCall) []scriptCall {
 	for first := 0; first < len(c.batches); first++ {
 		last := first
@@ -145,7 +172,7 @@ func (s *sender) leftToGeneral(c *scriptCall, again []scriptCall) []scriptCall {
 		}
 		if last > first {
 			again = append(again, scriptCall{
-				script: &s.general, batches: c.batches[first:last], outcomes: c.outcomes[first:last],
+				way: general, batches: c.batches[first:last], outcomes: c.outcomes[first:last],
 			})
 			first = last
 		}

@@ -29,9 +29,7 @@ type servers struct {
 func newServers(client redis.UniversalClient, cfg Config, clock *storekit.Clock) *servers {
 	notices := &notices{logger: cfg.Logger}
 	s := &servers{sender: &sender{
-		client: client,
-		fast:   newScript(fastSource), general: newScript(generalSource),
-		time: serverTime{clock: clock}, notices: notices,
+		client: client, scripts: newScripts(), time: serverTime{clock: clock}, notices: notices,
 	}}
 	inline := false
 	var single *redis.Client

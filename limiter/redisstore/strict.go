@@ -12,7 +12,7 @@ func (o *outcome) parts(c *limiter.Charge, place int) *algorithm.Parts {
 	length, _ := algorithm.PartsOf(c.Limit.Window)
 	p := &algorithm.Parts{Number: o.at / length}
 	if o.values == nil {
-		o.fastParts(c, p)
+		o.numberParts(c, p)
 		return p
 	}
 	text, _ := o.values[2+2*place].(string)
@@ -22,17 +22,18 @@ func (o *outcome) parts(c *limiter.Charge, place int) *algorithm.Parts {
 	return p
 }
 
-// fastParts fills in what fast.lua answered: the units in use and, if c was refused, the two parts that its waits are
+// numberParts fills in what strict.lua answered: the units in use and, if c was refused, the two parts that its waits are
 // told by. Which parts the other units are in does not matter to the decision.
-func (o *outcome) fastParts(c *limiter.Charge, p *algorithm.Parts) {
+func (o *outcome) numberParts(c *limiter.Charge, p *algorithm.Parts) {
 	const agoBits = 4
-	units := o.counts >> (2 * agoBits)
+	told := o.numbers[0] >> 1
+	units := told >> (2 * agoBits)
 	if o.taken {
 		p.Counts[0] = units
 		return
 	}
-	awaited := min(o.counts>>agoBits&(1<<agoBits-1), algorithm.StrictParts)
-	newest := min(o.counts&(1<<agoBits-1), algorithm.StrictParts)
+	awaited := min(told>>agoBits&(1<<agoBits-1), algorithm.StrictParts)
+	newest := min(told&(1<<agoBits-1), algorithm.StrictParts)
 	lacking := min(units, units+c.Cost-c.Limit.Requests)
 	p.Counts[awaited] += lacking
 	p.Counts[newest] += units - lacking
