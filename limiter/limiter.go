@@ -13,6 +13,7 @@ type Limiter struct {
 	store  Store
 	scope  string
 	limits []Limit
+	one    oneTaker  // store, if it is one and there is one limit; else nil
 	pool   sync.Pool // of *[]Charge, one charge a limit
 	lines  waitLines
 }
@@ -44,7 +45,19 @@ func New(store Store, scope string, limits ...Limit) (*Limiter, error) {
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
-	return &Limiter{store: store, scope: scope, limits: append([]Limit(nil), limits...)}, nil
+	l := &Limiter{store: store, scope: scope, limits: append([]Limit(nil), limits...)}
+	if one, ok := store.(oneTaker); ok && len(limits) == 1 && one.Is(store) {
+		l.one = one
+	}
+	return l, nil
+}
+
+// oneTaker is implemented by stores that decide a single charge faster if it is not in a slice.
+type oneTaker interface {
+	// TakeOne is Take for one charge.
+	TakeOne(ctx context.Context, scope, key string, l *Limit, cost int64, mode Mode) (Decision, error)
+	// Is reports whether the store is that one: a type that embeds it has its methods, and may have another Take.
+	Is(Store) bool
 }
 
 // Allow spends one unit of key, if every limit allows it, and returns the strictest Decision of all: the smallest
@@ -87,6 +100,9 @@ func (l *Limiter) Reset(ctx context.Context, key string) error {
 }
 
 func (l *Limiter) take(ctx context.Context, key string, cost int64, mode Mode) (Decision, error) {
+	if l.one != nil {
+		return l.one.TakeOne(ctx, l.scope, key, &l.limits[0], cost, mode)
+	}
 	charges := l.fromPool(key, cost, mode)
 	defer l.release(charges)
 	if _, err := l.store.Take(ctx, *charges); err != nil {

@@ -8,7 +8,6 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 	"github.com/httplimit/httplimit/limiter/algorithm"
 	"github.com/httplimit/httplimit/limiter/internal/arith"
-	"github.com/httplimit/httplimit/limiter/internal/window"
 )
 
 // The words of a slot. In each the upper 56 bits of the first word are those of the hash; the lower 8 bits of a hash
@@ -87,19 +86,6 @@ func (sh *shard) load(u *algorithm.Usage, c *limiter.Charge, hash uint64, n int,
 	}
 }
 
-// takeFast is the fast path of [shard.take], an eighth shorter: it decides a charge that spends and may be refused, if
-// its counter was charged in this window before.
-func (sh *shard) takeFast(words []uint64, number, now int64, c *limiter.Charge) (taken bool) {
-	length := sh.table.window
-	w := window.Counts{Left: (number+1)*length - now, Length: length}
-	w.Previous, w.Current, _ = unpackCounts(words[1])
-	c.At = now
-	if taken = w.Spend(c); taken {
-		words[1] = packCounts(w.Previous, w.Current, usageClass(c, c.Limit.Requests))
-	}
-	return taken
-}
-
 // save writes down what a batch left in u, whose counter was found in slot number n or not at all. c is the last
 // charge that changed it.
 func (sh *shard) save(hash uint64, n int, found bool, u *algorithm.Usage, c *limiter.Charge) {
@@ -118,7 +104,7 @@ func (sh *shard) save(hash uint64, n int, found bool, u *algorithm.Usage, c *lim
 		sh.addOverflow(hash, u, c)
 		return
 	}
-	words, class := sh.slot(n), usageClass(c, c.Limit.Capacity())
+	words, class := sh.slot(n), usageClass(c.Limit.Capacity(), c.Current, c.Remaining, c.Cost)
 	words[0] = withLow(hash, class)
 	switch sh.table.Algorithm {
 	case limiter.TokenBucket:
@@ -199,14 +185,15 @@ const (
 	quarters  = 4
 )
 
-// usageClass returns the class after c was spent. capacity is that of its limit.
-func usageClass(c *limiter.Charge, capacity int64) uint8 {
-	cost := min(max(1, c.Cost), limiter.MaxCount)
-	if c.Remaining >= cost {
-		halvings := bits.Len64(uint64(capacity)) - bits.Len64(uint64(capacity-c.Remaining))
+// usageClass returns the class after a charge of that cost was spent, of a counter that held current units before it
+// and has so many remaining after it. capacity is that of its limit.
+func usageClass(capacity, current, remaining, cost int64) uint8 {
+	cost = min(max(1, cost), limiter.MaxCount)
+	if remaining >= cost {
+		halvings := bits.Len64(uint64(capacity)) - bits.Len64(uint64(capacity-remaining))
 		return uint8(max(0, lastBelow-halvings))
 	}
-	used := c.Current + cost
+	used := current + cost
 	excess := max(1, used-max(0, capacity-cost)) // for the same charge to fit again
 	quarter := min((excess*quarters-1)/used, quarters-1)
 	return uint8(lastBelow + 1 + quarter)

@@ -61,7 +61,7 @@ func (s strictSlot) oldest(last, units int64) (ago int64) {
 	return ago
 }
 
-// takeStrict is [shard.takeFast] for the counter of a StrictWindow in slot number n. It leaves a charge undecided that
+// takeStrict is [visit.spend] for the counter of a StrictWindow in slot number n. It leaves a charge undecided that
 // is the first to fit in its part, and one of a counter whose units have all left.
 func (sh *shard) takeStrict(n int, number, now int64, c *limiter.Charge) (taken, decided bool) {
 	slot := strictSlot{sh.slot(n), sh.tail(n)}
@@ -84,7 +84,7 @@ func (sh *shard) takeStrict(n int, number, now int64, c *limiter.Charge) (taken,
 	switch {
 	case fits:
 		c.Remaining, c.RetryAfter, c.ResetAfter = remaining-c.Cost, 0, leaves(0)
-		slot.words[1] = packCounts(total+c.Cost, newest+c.Cost, usageClass(c, c.Limit.Requests))
+		slot.words[1] = packCounts(total+c.Cost, newest+c.Cost, usageClass(c.Limit.Requests, total, c.Remaining, c.Cost))
 		return true, true
 	case newest == total: // the tail need not be read, which is in other memory
 		c.RetryAfter, c.ResetAfter = leaves(0), leaves(0)

@@ -16,24 +16,21 @@ type Counts struct {
 	Length            int64 // of a window, in milliseconds
 }
 
-// Spend decides a charge that is a batch of its own, has a Cost above 0 and the Mode Enforce, spends it if it fits, and
-// reports whether it does. It fills in the charge as [algorithm.Usage.Judge] does, but for At, which the caller sets.
+// Decide returns the decision on a charge that is a batch of its own, has a cost above 0 and may be refused, as
+// [algorithm.Usage.Judge] fills it in. w is what the counter held before it, and remaining what [Counts.Remaining] says
+// of that. It adds the cost to w if and only if the charge fits.
 //
 // [algorithm.Usage.Judge]: https://pkg.go.dev/github.com/httplimit/httplimit/limiter/algorithm#Usage.Judge
-func (w *Counts) Spend(c *limiter.Charge) (fits bool) {
-	remaining := w.Remaining(c.Limit.Requests)
-	fits = c.Cost <= remaining
-	c.Current, c.Previous = w.Current, w.Previous
-	c.Allowed, c.Cached, c.RetryAfter = fits, false, 0
-	if fits {
-		w.Current += c.Cost
-		remaining -= c.Cost
+func (w *Counts) Decide(l *limiter.Limit, cost, remaining int64) (d limiter.Decision) {
+	if d.Allowed = cost <= remaining; d.Allowed {
+		w.Current += cost
+		remaining -= cost
 	} else {
-		c.RetryAfter = w.RetryAfter(&c.Limit, c.Cost)
+		d.RetryAfter = w.RetryAfter(l, cost)
 	}
-	c.Remaining = max(0, remaining)
-	c.ResetAfter = w.ResetAfter(&c.Limit)
-	return fits
+	d.Remaining = max(0, remaining)
+	d.ResetAfter = w.ResetAfter(l)
+	return d
 }
 
 // Remaining returns how many units fit under a limit of that many requests. It is negative above the limit.
