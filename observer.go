@@ -38,6 +38,17 @@ type Observation struct {
 	Remote bool
 }
 
+// StoreFailed reports whether the store could not decide: a rule has SourceLocal, ResultOpen or ResultClosed.
+func (o *Observation) StoreFailed() bool {
+	for i := range o.Rules {
+		one := &o.Rules[i]
+		if one.Source == SourceLocal || one.Result == ResultOpen || one.Result == ResultClosed {
+			return true
+		}
+	}
+	return false
+}
+
 // Observed is what one rule said of one request. Its JSON is that of the [Verdict], with "result", "key" and "noKey".
 type Observed struct {
 	// Verdict has the rule's name, the limit that held, the cost, who decided, and the Decision: of a Shadow rule what it

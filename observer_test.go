@@ -70,6 +70,9 @@ func TestObserverIsToldOfAllow(t *testing.T) {
 			if !slices.Equal(seen.seen, tt.want) {
 				t.Errorf("observed:\n got %q\nwant %q", seen.seen, tt.want)
 			}
+			if got := seen.all[0].StoreFailed(); got != (tt.err != nil) {
+				t.Errorf("StoreFailed: got %t, want %t", got, !got)
+			}
 		})
 	}
 }
@@ -144,6 +147,9 @@ func TestObserver(t *testing.T) {
 			serve(m, "192.0.2.7:1")
 			if !slices.Equal(seen.seen, tt.want) {
 				t.Errorf("observed:\n got %q\nwant %q", seen.seen, tt.want)
+			}
+			if got := seen.all[0].StoreFailed(); got != (tt.store.err != nil) {
+				t.Errorf("StoreFailed: got %t, want %t", got, !got)
 			}
 		})
 	}

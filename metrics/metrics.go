@@ -72,24 +72,17 @@ func (c *Counters) Observe(_ context.Context, o *httplimit.Observation) {
 	if o.Request != nil {
 		t.request(o.Status)
 	}
-	undecided, at := false, 0
+	at := 0
 	for i := range o.Rules {
 		one := &o.Rules[i]
 		var r *rule
 		r, at = c.rules.find(o.Namespace, one.Rule, at)
 		r.cells[token.stripe].count(one)
-		undecided = undecided || storeFailed(one)
 	}
 	if o.Store > 0 && o.Remote {
-		t.store(o.Store, undecided)
+		t.store(o.Store, o.StoreFailed())
 	}
 	c.stripes.give(token)
-}
-
-// storeFailed reports whether what a rule said shows that the store could not decide.
-func storeFailed(o *httplimit.Observed) bool {
-	return o.Source == httplimit.SourceLocal ||
-		o.Result == httplimit.ResultOpen || o.Result == httplimit.ResultClosed
 }
 
 // ObserveCost implements [httplimit.CostObserver].

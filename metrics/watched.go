@@ -61,7 +61,8 @@ func (r *ruleReading) watch(rule *httplimit.Rule, degraded bool) {
 	r.enforced = r.enforced || !rule.Shadow
 	r.shadowed = r.shadowed || rule.Shadow || rule.Percent > 0 && rule.Percent < 100
 	for _, l := range append([]limiter.Limit{rule.Limit}, rule.Plans...) {
-		if !slices.Contains(r.rule.Limits, l) {
+		same := func(other limiter.Limit) bool { return other.String() == l.String() }
+		if !slices.ContainsFunc(r.rule.Limits, same) { // series are told apart by the text
 			r.rule.Limits = append(r.rule.Limits, l)
 		}
 	}
