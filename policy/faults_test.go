@@ -33,6 +33,7 @@ var faultCases = map[string]struct {
 	"no rules":       {"¶{}", []string{"rules: it is missing"}},
 	"empty rules":    {`{"rules": ¶[]}`, []string{"rules: it is empty, want at least one"}},
 	"rules of null":  {`{"rules": ¶null}`, []string{"rules: null says nothing"}},
+	"many rules":     {`{"rules": ¶[` + strings.Repeat("1,", 1000) + `1]}`, []string{"rules: there are 1001, want at most 1000"}},
 	"a rule of null": {`{"rules": [¶null]}`, []string{"rules[0]: it is null, want an object"}},
 	"letters of several bytes": {`{"namespace": ¶"äöü", "rules": ¶1}`, []string{
 		`namespace: "äöü" is not up to 64`, "rules: it is a number, want a list"}},

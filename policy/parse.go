@@ -58,12 +58,24 @@ func (d *decoder) policy(n *node) *Policy {
 		{"trustedProxies", list(d, &p.TrustedProxies, 0, d.proxy)},
 		{"headers", d.unmarshal(&p.Headers)},
 		{"instances", number(d, &p.Instances, 1, mostInstances)},
-		{"rules", list(d, &p.Rules, 1, d.rule)},
+		{"rules", d.rules(p)},
 	})
 	return p
 }
 
+func (d *decoder) rules(p *Policy) func(*node, string) {
+	read := list(d, &p.Rules, 1, d.rule)
+	return func(n *node, path string) {
+		if len(n.items) > mostRules {
+			d.add(path, "there are %d, want at most %d: each request asks all of them", len(n.items), mostRules)
+			return
+		}
+		read(n, path)
+	}
+}
+
 const (
+	mostRules     = 1000
 	mostInstances = 1_000_000
 	mostCost      = 1_000_000_000 // the most that a limit can be
 	leastStatus   = 100

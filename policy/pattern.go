@@ -54,7 +54,9 @@ func isHost(text string) bool {
 }
 
 // isForeign reports whether a character is not one of a path.
-func isForeign(r rune) bool { return r <= ' ' || r >= 0x7F && r <= 0x9F || strings.ContainsRune(`?#\`, r) }
+func isForeign(r rune) bool {
+	return r <= ' ' || r >= 0x7F && r <= 0x9F || strings.ContainsRune(`?#\`, r)
+}
 
 // parsePath reads the segments behind the slashes of a path, which begins with one.
 func (p *pattern) parsePath(text string) error {
