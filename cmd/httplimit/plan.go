@@ -62,11 +62,11 @@ func (o *planOptions) replay(stdin io.Reader, stderr io.Writer) (report.Data, er
 	m := replay.NewMerge(logs.sources(), o.maxReorder)
 	bar := newProgress(stderr, logs)
 	for {
-		e, ok := m.Next()
-		if !ok {
+		e := m.Next()
+		if e == nil {
 			break
 		}
-		r.Request(&e)
+		r.Request(e)
 		bar.line()
 	}
 	bar.end()

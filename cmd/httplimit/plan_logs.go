@@ -171,17 +171,17 @@ func (f *logFile) noteBad(bad *accesslog.BadLine, o *planOptions) {
 }
 
 // Next implements [replay.Source].
-func (f *logFile) Next() (accesslog.Entry, bool) {
+func (f *logFile) Next() *accesslog.Entry {
 	for len(f.batch) == 0 {
 		batch, ok := <-f.batches
 		if !ok {
-			return accesslog.Entry{}, false
+			return nil
 		}
 		f.batch = batch
 	}
-	e := f.batch[0]
+	e := &f.batch[0]
 	f.batch = f.batch[1:]
-	return e, true
+	return e
 }
 
 // sources begins to read.

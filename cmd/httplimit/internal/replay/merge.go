@@ -7,9 +7,9 @@ import (
 	"github.com/httplimit/httplimit/cmd/httplimit/internal/accesslog"
 )
 
-// Source is where the entries of one log come from. Next returns false after the last one.
+// Source is where the entries of one log come from. Next returns nil after the last one. An entry stays as it is.
 type Source interface {
-	Next() (accesslog.Entry, bool)
+	Next() *accesslog.Entry
 }
 
 // Merge returns the entries of several logs in the order of their times; those of equal time in the order of the logs,
@@ -41,8 +41,8 @@ func NewMerge(sources []Source, maxReorder time.Duration) *Merge {
 	return m
 }
 
-// Next returns the next entry; false after the last one.
-func (m *Merge) Next() (accesslog.Entry, bool) {
+// Next returns the next entry; nil after the last one.
+func (m *Merge) Next() *accesslog.Entry {
 	for len(m.logs) > 0 {
 		l := m.logs[0]
 		if !l.filled {
@@ -57,9 +57,9 @@ func (m *Merge) Next() (accesslog.Entry, bool) {
 		e := l.pop()
 		l.fill()
 		heap.Fix(&m.logs, 0)
-		return e, true
+		return e
 	}
-	return accesslog.Entry{}, false
+	return nil
 }
 
 // Late returns how many lines were left out, and Reordered how many were put in order, up to now.
@@ -82,8 +82,8 @@ type orderedLog struct {
 // start reads the first line, which tells when the log can begin at the earliest. The lines behind it are read when the
 // merge has come there, so that of many logs only those wait that are under way.
 func (l *orderedLog) start() bool {
-	e, ok := l.source.Next()
-	if !ok {
+	e := l.source.Next()
+	if e == nil {
 		return false
 	}
 	l.newest, l.last = e.At, -1
@@ -94,10 +94,10 @@ func (l *orderedLog) start() bool {
 // fill reads until the first entry is sure to be that.
 func (l *orderedLog) fill() {
 	l.filled = true
-	for !l.ended && (len(l.waiting) == 0 || l.newest-l.waiting[0].At <= l.merge.maxReorder) && len(l.waiting) < maxWaiting {
-		e, ok := l.source.Next()
+	for !l.ended && (len(l.waiting) == 0 || l.newest-l.waiting[0].at <= l.merge.maxReorder) && len(l.waiting) < maxWaiting {
+		e := l.source.Next()
 		switch {
-		case !ok:
+		case e == nil:
 			l.ended = true
 		case e.At < l.newest-l.merge.maxReorder || e.At < l.last:
 			l.merge.late++
@@ -111,13 +111,13 @@ func (l *orderedLog) fill() {
 	}
 }
 
-func (l *orderedLog) push(e accesslog.Entry) {
+func (l *orderedLog) push(e *accesslog.Entry) {
 	l.lines++
-	heap.Push(&l.waiting, &waitingEntry{e, l.lines})
+	l.waiting.push(waitingEntry{e.At, l.lines, e})
 }
 
-func (l *orderedLog) pop() accesslog.Entry {
-	e := heap.Pop(&l.waiting).(*waitingEntry).Entry
+func (l *orderedLog) pop() *accesslog.Entry {
+	e := l.waiting.pop().entry
 	l.last = e.At
 	return e
 }
@@ -128,34 +128,54 @@ func (l *orderedLog) bound() int64 {
 	case len(l.waiting) == 0:
 		return l.last
 	case !l.filled:
-		return l.waiting[0].At - l.merge.maxReorder
+		return l.waiting[0].at - l.merge.maxReorder
 	}
-	return l.waiting[0].At
+	return l.waiting[0].at
 }
 
 type waitingEntry struct {
-	accesslog.Entry
-	line int64
+	at, line int64
+	entry    *accesslog.Entry
 }
 
-// entryHeap has the entry of the smallest time on top, of equal ones the first line.
-type entryHeap []*waitingEntry
+func (w *waitingEntry) before(o *waitingEntry) bool { return w.at < o.at || w.at == o.at && w.line < o.line }
 
-func (h entryHeap) Len() int      { return len(h) }
-func (h entryHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h entryHeap) Less(i, j int) bool {
-	if h[i].At != h[j].At {
-		return h[i].At < h[j].At
+// entryHeap has the entry of the smallest time on top, of equal ones the first line. Every line goes through it, so it
+// does without the interfaces of container/heap.
+type entryHeap []waitingEntry
+
+func (h *entryHeap) push(e waitingEntry) {
+	*h = append(*h, e)
+	all := *h
+	for i := len(all) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !all[i].before(&all[up]) {
+			return
+		}
+		all[i], all[up] = all[up], all[i]
+		i = up
 	}
-	return h[i].line < h[j].line
 }
-func (h *entryHeap) Push(x any) { *h = append(*h, x.(*waitingEntry)) }
-func (h *entryHeap) Pop() any {
-	last := len(*h) - 1
-	x := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	return x
+
+func (h *entryHeap) pop() waitingEntry {
+	all := *h
+	top, last := all[0], len(all)-1
+	all[0], all[last] = all[last], waitingEntry{}
+	all = all[:last]
+	*h = all
+	for i := 0; ; {
+		least := i
+		for child := 2*i + 1; child <= 2*i+2 && child < last; child++ {
+			if all[child].before(&all[least]) {
+				least = child
+			}
+		}
+		if least == i {
+			return top
+		}
+		all[i], all[least] = all[least], all[i]
+		i = least
+	}
 }
 
 // logHeap has the log of the smallest bound on top, of equal ones the first log.

@@ -16,7 +16,8 @@ import (
 type Store struct {
 	mu       sync.Mutex
 	now      int64 // Unix milliseconds
-	counters map[counterID]*counter
+	tables   []*table
+	counters int // in all tables
 	sweepAt  int // how many counters there have to be for the next look at what has ended
 
 	batch []*counter
@@ -24,18 +25,19 @@ type Store struct {
 	of    []int
 }
 
-// counterID is what makes a counter.
-type counterID struct {
-	scope, key string
-	algorithm  limiter.Algorithm
-	window     time.Duration
+// table has the counters of one limit by key. There are few limits and many keys.
+type table struct {
+	scope     string
+	algorithm limiter.Algorithm
+	window    time.Duration
+	counters  map[string]*counter
 }
 
 // minSweep is how many counters are kept without a look at what has ended.
 const minSweep = 4096
 
 // NewStore returns an empty Store. Its clock stands at 1970.
-func NewStore() *Store { return &Store{counters: map[counterID]*counter{}, sweepAt: minSweep} }
+func NewStore() *Store { return &Store{sweepAt: minSweep} }
 
 // SetClock sets the moment of the decisions that follow, in Unix milliseconds.
 func (s *Store) SetClock(now int64) {
@@ -71,7 +73,7 @@ func (s *Store) Take(ctx context.Context, charges []limiter.Charge) (taken bool,
 func (s *Store) load(charges []limiter.Charge) {
 	s.batch, s.usage, s.of = s.batch[:0], s.usage[:0], s.of[:0]
 	for i := range charges {
-		c := s.counter(idOf(&charges[i]))
+		c := s.counter(&charges[i])
 		place := len(s.batch)
 		for j, other := range s.batch {
 			if other == c {
@@ -95,34 +97,46 @@ func (s *Store) firstOf(i int) bool {
 	return true
 }
 
-func idOf(c *limiter.Charge) counterID {
-	return counterID{c.Scope, c.Key, c.Limit.Algorithm, c.Limit.Window}
+// table returns the table of the limit that a charge asks, and makes it if there is none.
+func (s *Store) table(c *limiter.Charge) *table {
+	for _, t := range s.tables {
+		if t.window == c.Limit.Window && t.algorithm == c.Limit.Algorithm && t.scope == c.Scope {
+			return t
+		}
+	}
+	t := &table{strings.Clone(c.Scope), c.Limit.Algorithm, c.Limit.Window, map[string]*counter{}}
+	s.tables = append(s.tables, t)
+	return t
 }
 
-// counter returns the counter of that identity, and makes it if there is none.
-func (s *Store) counter(id counterID) *counter {
-	c := s.counters[id]
+// counter returns the counter that a charge asks, and makes it if there is none.
+func (s *Store) counter(charge *limiter.Charge) *counter {
+	t := s.table(charge)
+	c := t.counters[charge.Key]
 	if c != nil {
 		return c
 	}
-	if len(s.counters) >= s.sweepAt {
+	if s.counters >= s.sweepAt {
 		s.sweep()
 	}
 	c = &counter{}
-	id.scope, id.key = strings.Clone(id.scope), strings.Clone(id.key)
-	s.counters[id] = c
+	t.counters[strings.Clone(charge.Key)] = c
+	s.counters++
 	return c
 }
 
 // sweep drops the counters that have ended. The next one comes when there are twice as many as are left, so that it costs
 // each new counter the same.
 func (s *Store) sweep() {
-	for id, c := range s.counters {
-		if c.ends <= s.now && !s.inBatch(c) {
-			delete(s.counters, id)
+	for _, t := range s.tables {
+		for key, c := range t.counters {
+			if c.ends <= s.now && !s.inBatch(c) {
+				delete(t.counters, key)
+				s.counters--
+			}
 		}
 	}
-	s.sweepAt = max(minSweep, 2*len(s.counters))
+	s.sweepAt = max(minSweep, 2*s.counters)
 }
 
 func (s *Store) inBatch(c *counter) bool {
@@ -142,7 +156,10 @@ func (s *Store) Reset(ctx context.Context, charges []limiter.Charge) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range charges {
-		delete(s.counters, idOf(&charges[i]))
+		if t := s.table(&charges[i]); t.counters[charges[i].Key] != nil {
+			delete(t.counters, charges[i].Key)
+			s.counters--
+		}
 	}
 	return nil
 }
