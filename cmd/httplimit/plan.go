@@ -56,6 +56,7 @@ func (o *planOptions) replay(stdin io.Reader, stderr io.Writer) (report.Data, er
 	if err != nil {
 		return report.Data{}, err
 	}
+	defer r.Close()
 	if err := o.checkFailAbove(policy); err != nil {
 		return report.Data{}, err
 	}

@@ -58,14 +58,13 @@ type tally struct {
 	steps []tallied
 }
 
-type tallied struct {
-	step            int64
-	passed, refused int64
-}
+// tallied is one step. Numbers of seconds fit until 2106.
+type tallied struct{ step, passed, refused uint32 }
 
 // add counts a request in a step of the axis.
-func (t *tally) add(a *axis, step int64, refused bool) {
+func (t *tally) add(a *axis, number int64, refused bool) {
 	t.widen(a.level)
+	step := uint32(number)
 	if last := len(t.steps) - 1; last < 0 || t.steps[last].step != step {
 		t.steps = append(t.steps, tallied{step: step})
 	}
@@ -82,7 +81,7 @@ func (t *tally) widen(level int) {
 		t.level = level
 		return
 	}
-	wider := steps[level] / steps[t.level]
+	wider := uint32(steps[level] / steps[t.level])
 	kept := t.steps[:0]
 	for _, one := range t.steps {
 		one.step /= wider
@@ -101,7 +100,7 @@ func (t *tally) fill(a *axis) (passed, refused []int64) {
 	t.widen(a.level)
 	passed, refused = make([]int64, a.len()), make([]int64, a.len())
 	for _, one := range t.steps {
-		passed[one.step-a.first], refused[one.step-a.first] = one.passed, one.refused
+		passed[int64(one.step)-a.first], refused[int64(one.step)-a.first] = int64(one.passed), int64(one.refused)
 	}
 	return passed, refused
 }

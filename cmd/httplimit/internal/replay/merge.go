@@ -138,7 +138,9 @@ type waitingEntry struct {
 	entry    *accesslog.Entry
 }
 
-func (w *waitingEntry) before(o *waitingEntry) bool { return w.at < o.at || w.at == o.at && w.line < o.line }
+func (w *waitingEntry) before(o *waitingEntry) bool {
+	return w.at < o.at || w.at == o.at && w.line < o.line
+}
 
 // entryHeap has the entry of the smallest time on top, of equal ones the first line. Every line goes through it, so it
 // does without the interfaces of container/heap.

@@ -44,7 +44,7 @@ type Options struct {
 	Anonymize bool            // tell no address, user or query
 }
 
-// Replay replays one policy. It is used by one goroutine.
+// Replay replays one policy. It is used by one goroutine, and has one of its own for each rule until Close.
 type Replay struct {
 	policy  Policy
 	options Options
@@ -60,12 +60,13 @@ type Replay struct {
 	agents    agents
 	facts     facts
 
-	minutes, heat            axis
-	refused, clientsRefused  int64
-	status                   int // what became of the present request
-	client                   *addressUse
-	minute, heatStep         int64
-	addressRequest, noHeader http.Request
+	refused, clientsRefused int64
+	addressRequest          http.Request
+
+	// Of the present request:
+	status   int // what became of it
+	client   *addressUse
+	declares bool // its agent declares itself
 }
 
 // addressUse is a client, told apart by its address.
@@ -88,7 +89,7 @@ func New(p Policy, o Options) (*Replay, error) {
 		o.Top = defaultTop
 	}
 	r := &Replay{policy: p, options: o, store: NewStore(), names: newHostNames(), byAddress: map[netip.Addr]*addressUse{},
-		agents: agents{}, minutes: axis{level: minuteLevel, most: maxMinutes}, heat: axis{most: maxHeat}}
+		agents: agents{}}
 	if o.Anonymize {
 		r.hidden = newAnonymizer()
 	}
@@ -115,18 +116,32 @@ func (r *Replay) configure() (err error) {
 		return nil
 	}
 	cfg.Store, cfg.Observer, cfg.Logger = r.store, observer{r}, slog.New(slog.DiscardHandler)
-	r.limit, err = httplimit.New(cfg)
-	return err
+	if r.limit, err = httplimit.New(cfg); err != nil {
+		return err
+	}
+	for i := range r.rules {
+		r.rules[i].begin()
+	}
+	return nil
 }
 
-// Request replays one request. Times must not go back.
+// Close ends the goroutines of the Replay.
+func (r *Replay) Close() {
+	for i := range r.rules {
+		if r.rules[i].work != nil {
+			close(r.rules[i].work)
+		}
+	}
+	r.rules, r.limit = nil, nil
+}
+
+// Request replays one request, whose entry is not to be changed any more. Times must not go back.
 func (r *Replay) Request(e *accesslog.Entry) {
 	r.facts.see(e)
 	r.store.SetClock(e.At)
 	r.request.begin(e)
-	r.minute, r.heatStep = r.minutes.at(e.At), r.heat.at(e.At)
-	r.client = r.findClient(e)
-	r.client.see(e, r.agents.declares(e.Agent))
+	r.client, r.declares = r.findClient(e), r.agents.declares(e.Agent)
+	r.client.see(e, r.declares)
 	if r.limit == nil {
 		return
 	}
@@ -178,7 +193,7 @@ func (o observer) Observe(_ context.Context, seen *httplimit.Observation) {
 		for o.r.rules[next].config.Name != seen.Rules[i].Rule {
 			next++
 		}
-		o.r.see(&o.r.rules[next], &seen.Rules[i])
+		o.r.note(&o.r.rules[next], &seen.Rules[i])
 	}
 }
 

@@ -22,7 +22,7 @@ type Reading struct {
 	MaxReorder time.Duration
 }
 
-// Report tells what has been seen. The Replay can go on afterwards.
+// Report tells what has been seen.
 func (r *Replay) Report(in Reading) report.Data {
 	data := report.Data{Anonymized: r.hidden != nil, Input: r.input(in), Refused: r.refused, ClientsRefused: r.clientsRefused}
 	next := 0
@@ -68,9 +68,12 @@ func (r *Replay) input(in Reading) report.Input {
 }
 
 func (r *Replay) ruleReport(u *ruleUse) report.Rule {
-	data := report.Rule{Name: u.config.Name, Key: u.rule.Key, When: u.rule.When, Limit: u.config.Limit, Notes: r.notes(u)}
-	data.Timeline.Start, data.Timeline.Step = r.minutes.start(), r.minutes.step()
-	data.Timeline.Passed, data.Timeline.Refused = u.timeline.fill(&r.minutes)
+	data := report.Rule{Name: u.config.Name, Key: u.rule.Key, When: u.rule.When, Limit: u.config.Limit}
+	u.wait()
+	u.minutes.at(r.facts.last)
+	u.heat.at(r.facts.last)
+	data.Timeline.Start, data.Timeline.Step = u.minutes.start(), u.minutes.step()
+	data.Timeline.Passed, data.Timeline.Refused = u.timeline.fill(&u.minutes)
 	clients := slices.SortedFunc(maps.Values(u.clients), func(a, b *clientUse) int {
 		return cmp.Or(cmp.Compare(b.refused, a.refused), cmp.Compare(b.requests, a.requests), cmp.Compare(a.key, b.key))
 	})
@@ -90,13 +93,13 @@ func (r *Replay) ruleReport(u *ruleUse) report.Rule {
 			data.MostRefused = append(data.MostRefused, r.clientReport(c))
 		}
 	}
-	data.Heat.Start, data.Heat.Step = r.heat.start(), r.heat.step()
+	data.Heat.Start, data.Heat.Step = u.heat.start(), u.heat.step()
 	for _, c := range clients[:min(len(clients), maxRows)] {
 		row := report.HeatRow{Key: r.label(c.key), Bot: c.conduct.sign(r.facts.agents > 0) != ""}
-		row.Passed, row.Refused = c.heat.fill(&r.heat)
+		row.Passed, row.Refused = c.heat.fill(&u.heat)
 		data.Heat.Rows = append(data.Heat.Rows, row)
 	}
-	data.Algorithms = u.comparison.outcomes()
+	data.Algorithms, data.Notes = u.comparison.outcomes(), r.notes(u)
 	return data
 }
 

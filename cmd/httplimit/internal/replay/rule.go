@@ -16,9 +16,30 @@ type ruleUse struct {
 	windows    []windowKind // the rule's own first
 	comparison *comparison
 	clients    map[string]*clientUse // by key
+	minutes    axis
+	heat       axis
 	timeline   tally
 	banned     int64 // refusals by a ban
 	outside    int64 // what would have been refused of clients outside of Percent
+
+	batch *verdicts      // of the verdicts that nobody has counted yet
+	work  chan *verdicts // to the goroutine that counts them
+	free  chan *verdicts // and back
+}
+
+// verdicts are those of one rule, in the order of time.
+type verdicts struct {
+	all  []verdict
+	done chan struct{} // closed when all of them are counted; nil: nobody asks
+}
+
+// verdict is what a rule said of one request.
+type verdict struct {
+	client           *clientUse
+	entry            *accesslog.Entry
+	cost             int64
+	refused, counted bool
+	declares         bool // the agent declares itself
 }
 
 // clientUse is one client of a rule.
@@ -33,7 +54,8 @@ type clientUse struct {
 }
 
 func newRuleUse(config httplimit.Rule, rule *Rule, windows []time.Duration) ruleUse {
-	u := ruleUse{config: config, rule: rule, clients: map[string]*clientUse{}, comparison: newComparison(config.Limit)}
+	u := ruleUse{config: config, rule: rule, clients: map[string]*clientUse{}, comparison: newComparison(config.Limit),
+		minutes: axis{level: minuteLevel, most: maxMinutes}, heat: axis{most: maxHeat}}
 	lengths := slices.Clone(windows)
 	slices.Sort(lengths)
 	u.windows = append(u.windows, newWindowKind(config.Limit.Window, config.Limit.Algorithm, config.Limit.Requests))
@@ -45,26 +67,75 @@ func newRuleUse(config httplimit.Rule, rule *Rule, windows []time.Duration) rule
 	return u
 }
 
-// see notes what a rule said of the present request.
-func (r *Replay) see(u *ruleUse, o *httplimit.Observed) {
+// note takes what a rule said of the present request, to be counted by the rule's goroutine: that takes as long as to
+// decide.
+func (r *Replay) note(u *ruleUse, o *httplimit.Observed) {
 	e := r.request.e
-	refused := u.refuses(o.Result)
-	c := r.clientOf(u, o.Key)
+	v := verdict{client: r.clientOf(u, o.Key), entry: e, cost: o.Cost, refused: u.refuses(o.Result), declares: r.declares,
+		counted: u.config.CountStatus == nil || e.Status == 0 || u.config.CountStatus(e.Status)}
+	if u.batch.all = append(u.batch.all, v); len(u.batch.all) == cap(u.batch.all) {
+		u.hand()
+	}
+}
+
+// batchSize is how many verdicts are handed over at once.
+const batchSize = 1024
+
+// begin starts the goroutine that counts, which ends when work is closed.
+func (u *ruleUse) begin() {
+	u.work, u.free = make(chan *verdicts, 2), make(chan *verdicts, 4)
+	for range cap(u.free) {
+		u.free <- &verdicts{all: make([]verdict, 0, batchSize)}
+	}
+	u.batch = <-u.free
+	go func() {
+		for batch := range u.work {
+			for i := range batch.all {
+				u.count(&batch.all[i])
+			}
+			if batch.done != nil {
+				close(batch.done)
+			}
+			batch.all, batch.done = batch.all[:0], nil
+			u.free <- batch
+		}
+	}()
+}
+
+// hand hands the batch over.
+func (u *ruleUse) hand() {
+	u.work <- u.batch
+	u.batch = <-u.free
+}
+
+// wait returns when everything is counted.
+func (u *ruleUse) wait() {
+	done := make(chan struct{})
+	u.batch.done = done
+	u.hand()
+	<-done
+}
+
+// count counts one verdict.
+func (u *ruleUse) count(v *verdict) {
+	c, e := v.client, v.entry
+	if !u.rule.ByAddress {
+		c.conduct.see(e, v.declares)
+	}
 	c.requests++
-	u.timeline.add(&r.minutes, r.minute, refused)
-	c.heat.add(&r.heat, r.heatStep, refused)
-	if refused {
+	u.timeline.add(&u.minutes, u.minutes.at(e.At), v.refused)
+	c.heat.add(&u.heat, u.heat.at(e.At), v.refused)
+	if v.refused {
 		c.refused++
 		if c.refusals == nil {
 			c.refusals = &refusals{first: e.At}
 		}
 		c.refusals.see(e)
 	}
-	counted := u.config.CountStatus == nil || e.Status == 0 || u.config.CountStatus(e.Status)
 	for i := range c.windows {
-		c.windows[i].see(&u.windows[i], e.At, o.Cost, counted)
+		c.windows[i].see(&u.windows[i], e.At, v.cost, v.counted)
 	}
-	u.comparison.see(&c.contender, e.At, o.Cost, counted)
+	u.comparison.see(&c.contender, e.At, v.cost, v.counted)
 }
 
 // refuses reports whether a result is a refusal by the rule. That of a Shadow rule is one, as the policy is only planned;
@@ -94,9 +165,6 @@ func (r *Replay) clientOf(u *ruleUse, key string) *clientUse {
 			c.conduct = &conduct{}
 		}
 		u.clients[c.key] = c
-	}
-	if !u.rule.ByAddress {
-		c.conduct.see(r.request.e, r.agents.declares(r.request.e.Agent))
 	}
 	return c
 }
