@@ -3,6 +3,7 @@ package replay
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/httplimit/httplimit/cmd/httplimit/internal/accesslog"
@@ -68,11 +69,11 @@ func (r *Replay) warnings(in Reading) (all []string) {
 		}
 	}
 	total := in.Lines
-	warn(total > 0 && in.Bad*20 > total, "%s of %s lines (%.1f %%) could not be read: check -format against the first of them.",
-		grouped(in.Bad), grouped(total), 100*float64(in.Bad)/float64(max(total, 1)))
-	warn(in.Late > 0, "%s lines were more than %s behind lines before them and were left out: sort the log by time, "+
-		"or raise -max-reorder.", grouped(in.Late), in.MaxReorder)
-	warn(in.Reordered > 0, "%s lines were out of order and have been put in order.", grouped(in.Reordered))
+	warn(total > 0 && in.Bad*20 > total, "%s of %s (%.1f %%) could not be read: check -format against the first of them.",
+		grouped(in.Bad), counted(total, "line", "lines"), 100*float64(in.Bad)/float64(max(total, 1)))
+	warn(in.Late > 0, "%s left out, being more than %s behind lines before: sort the log by time, or raise "+
+		"-max-reorder.", counted(in.Late, "line was", "lines were"), shortly(in.MaxReorder))
+	warn(in.Reordered > 0, "%s out of order and put in order.", counted(in.Reordered, "line was", "lines were"))
 	if f.requests == 0 {
 		return append(all, "No request is left to replay: widen -from and -to.")
 	}
@@ -84,8 +85,8 @@ func (r *Replay) warnings(in Reading) (all []string) {
 		"that they forward, or name them in trustedProxies or with -trust.")
 	warn(r.clients() > 1 && few && !private, "There are only %d clients: if your service has more, they are probably your "+
 		"proxies. Log the address that they forward, or name them in trustedProxies or with -trust.", r.clients())
-	warn(f.forwarded > 0 && !r.request.proxies, "The log tells the forwarded address of %s requests, and no proxy is "+
-		"trusted, so it is not used: name your proxies in trustedProxies or with -trust.", grouped(f.forwarded))
+	warn(f.forwarded > 0 && !r.request.proxies, "The log tells the forwarded address of %s, and no proxy is "+
+		"trusted, so it is not used: name your proxies in trustedProxies or with -trust.", counted(f.forwarded, "request", "requests"))
 	warn(f.seconds == 0 && f.requests > 1, "All times are whole minutes: figures for windows under ten minutes mean "+
 		"nothing. Log the time with its seconds.")
 	warn(f.seconds > 0 && f.fractions == 0, "Times are whole seconds, so that requests of one second look simultaneous: "+
@@ -93,14 +94,34 @@ func (r *Replay) warnings(in Reading) (all []string) {
 	warn(f.last/60_000 == f.first/60_000 && f.requests > 1 && f.seconds > 0, "All times lie within one minute: too short to "+
 		"tell anything about limits by the minute or longer. Take a log of a week.")
 	warn(f.zones == 0, "Times have no zone and are taken for UTC.")
-	warn(f.limited > 0, "%s requests were answered 429: a limit was at work already, and these clients might have asked "+
-		"for more or less without it.", grouped(f.limited))
-	warn(f.noRequest*100 > f.requests, "%s lines hold no readable request, such as an attempt at TLS. They count here; in "+
-		"production the server answers them before any rule is asked.", grouped(f.noRequest))
+	warn(f.limited > 0, "%s answered 429: a limit was at work already, and these clients might have asked for "+
+		"more or less without it.", counted(f.limited, "request was", "requests were"))
+	warn(f.noRequest*100 > f.requests, "%s no readable request, such as an attempt at TLS. That counts here; in production "+
+		"the server answers it before any rule is asked.", counted(f.noRequest, "line holds", "lines hold"))
 	return all
 }
 
 func (r *Replay) clients() int { return len(r.byAddress) }
+
+// shortly writes a duration without the zeros behind it: "2m".
+func shortly(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// counted writes a number and what it counts: "1 line", "1,234 lines".
+func counted(n int64, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return grouped(n) + " " + more
+}
 
 // grouped writes a number with commas: 1,234,567.
 func grouped(n int64) string {

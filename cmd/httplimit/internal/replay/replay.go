@@ -22,8 +22,8 @@ import (
 
 // Policy is what is replayed.
 type Policy struct {
-	Config httplimit.Config
-	Rules  []Rule // one for each of Config.Rules
+	Config httplimit.Config // its Observer is told of each request; its Store and its Logger do not matter
+	Rules  []Rule           // one for each of Config.Rules
 	// TrustedProxies are those of the policy and those named on the command line. They tell clients apart where no rule
 	// does; keys have theirs from the policy.
 	TrustedProxies []netip.Prefix
@@ -115,7 +115,8 @@ func (r *Replay) configure() (err error) {
 	if len(cfg.Rules) == 0 {
 		return nil
 	}
-	cfg.Store, cfg.Observer, cfg.Logger = r.store, observer{r}, slog.New(slog.DiscardHandler)
+	cfg.Store, cfg.Logger = r.store, slog.New(slog.DiscardHandler)
+	cfg.Observer = httplimit.Observers(observer{r}, cfg.Observer)
 	if r.limit, err = httplimit.New(cfg); err != nil {
 		return err
 	}

@@ -28,9 +28,9 @@ type Data struct {
 type Input struct {
 	Files   []string // names, as on the command line; "-" is standard input
 	Lines   int64    // read
-	Parsed  int64    // understood, and within -from and -to
+	Parsed  int64    // understood
 	Bad     int64    // not understood
-	Outside int64    // understood, but outside -from and -to, or of a time too far behind (-max-reorder)
+	Outside int64    // understood and left out: outside -from and -to, or of a time too far behind (-max-reorder)
 	// FirstBad shows the first line that was not understood, with its place and the reason, as one line of text.
 	FirstBad string
 	Format   string    // as -format takes it
@@ -42,6 +42,9 @@ type Input struct {
 	// Warnings are whole sentences: what makes the figures less sure, and what to do about it.
 	Warnings []string
 }
+
+// Replayed is how many requests were replayed.
+func (in Input) Replayed() int64 { return in.Parsed - in.Outside }
 
 // Sign is one reason for which clients were classed as bots.
 type Sign struct {

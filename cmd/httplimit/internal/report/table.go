@@ -82,7 +82,7 @@ func (t *table) input(data Data) {
 	t.prose("clients  ", fmt.Sprintf("%s: %s classed as people, %s as bots",
 		number(in.Clients), number(in.People), number(in.Clients-in.People)))
 	t.prose("refused  ", fmt.Sprintf("%s of %s (%s), %s of %s",
-		number(data.Refused), counted(in.Parsed, "request", "requests"), percent(data.Refused, in.Parsed),
+		number(data.Refused), counted(in.Replayed(), "request", "requests"), percent(data.Refused, in.Replayed()),
 		number(data.ClientsRefused), counted(in.Clients, "client", "clients")))
 	t.line("")
 }
