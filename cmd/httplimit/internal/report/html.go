@@ -139,8 +139,8 @@ func figures(r Rule, in Input, rule string) []figure {
 				span(r.ownWindow().Length) + ".",
 			Pictures: drawn(r.peaksPicture), Table: r.peaksTable()},
 		{Name: "If the limit were another",
-			Reads: "The further right, the higher the limit and the less is refused. A good limit refuses bots and " +
-				"hardly any people.",
+			Reads: "If this were the only rule. The further right, the higher the limit and the less is refused. A " +
+				"good limit refuses bots and hardly any people.",
 			Pictures: drawn(r.curvePicture), Table: r.curveTable()},
 		{Name: "Who would have been refused most",
 			Reads: "A few clients with long bars are usually programs. Many with short ones are people: then the limit " +
@@ -150,7 +150,8 @@ func figures(r Rule, in Input, rule string) []figure {
 			Reads:    "Those refused most are at the top. Steady rows are programs; rows with gaps are mostly people.",
 			Pictures: drawn(r.heatPicture), Table: r.heatTable()},
 		{Name: "The same limit under each algorithm",
-			Reads:    "Algorithms differ in how they count around the edge of a window. ▸ marks the one of the policy.",
+			Reads: "If this were the only rule. Algorithms differ in how they count around the edge of a window; " +
+				"▸ marks the one of the policy.",
 			Pictures: drawn(r.algorithmsPicture), Table: r.algorithmsTable()},
 	}
 	for i := range out {

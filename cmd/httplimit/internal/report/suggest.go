@@ -26,7 +26,7 @@ type Suggestion struct {
 func (w Window) Suggest(a limiter.Algorithm) (s Suggestion, why string) {
 	people := clientsOf(w.People)
 	if people == 0 {
-		return s, "no client was classed as a person"
+		return s, "no client was classed as people"
 	}
 	if people < enoughPeople {
 		return s, fmt.Sprintf("too few: %s classed as people, at least %d are needed",

@@ -50,7 +50,7 @@ func TestNoSuggestion(t *testing.T) {
 		algorithm limiter.Algorithm
 		want      string
 	}{
-		{"nobody", nil, limiter.SlidingWindow, "no client was classed as a person"},
+		{"nobody", nil, limiter.SlidingWindow, "no client was classed as people"},
 		{"one", peaks(5, 1), limiter.SlidingWindow, "too few: 1 client was classed as people, at least 200 are needed"},
 		{"199", peaks(5, 199), limiter.SlidingWindow, "too few: 199 clients were classed as people, at least 200 are needed"},
 		{"200", peaks(5, 200), limiter.SlidingWindow, ""},

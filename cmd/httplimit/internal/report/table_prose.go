@@ -9,7 +9,7 @@ import (
 func (t *table) suggestions(rules []Rule) {
 	for _, r := range rules {
 		if r.LeftOut != "" {
-			t.prose("- ", r.Name+" was left out: "+r.LeftOut)
+			t.prose("- ", r.Name+" was left out. "+r.LeftOut)
 			continue
 		}
 		t.prose("- ", r.Name+": "+suggestionText(r))
@@ -29,7 +29,7 @@ func suggestionText(r Rule) string {
 	if !s.Replayed {
 		return text
 	}
-	return text + fmt.Sprintf(" It would have refused %s, and %s.",
+	return text + fmt.Sprintf(" Alone it would have refused %s, and %s.",
 		refusals(s.People, "people"), refusals(s.Bots, "bots"))
 }
 

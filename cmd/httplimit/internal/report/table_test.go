@@ -55,7 +55,7 @@ from     2026-03-02 06:00:00 – 10:59:59 UTC, 5 hours
 	}
 	for _, want := range []string{
 		"\nRULE     LIMIT  REQUESTS  REFUSED", "\nexport   20/h   left out, see below\n",
-		"- export was left out: the log does not hold the header X-API-Key. Log it, or\n  name its column with -map.\n",
+		"- export was left out. The log does not hold the header X-API-Key. Log it, or\n  name its column with -map.\n",
 		"! These are the policy's answers to the traffic that was logged.",
 	} {
 		if !strings.Contains(got, want) {

@@ -44,7 +44,7 @@ func leftOut() report.Data {
 	d := made(300, 10, 300).data(limiter.PerMinute(20))
 	d.Rules = append(d.Rules, report.Rule{
 		Name: "export", Key: "apikey:X-API-Key | ip", Limit: limiter.PerHour(20), When: "/export/",
-		LeftOut: "the log does not hold the header X-API-Key. Log it, or name its column with -map.",
+		LeftOut: "The log does not hold the header X-API-Key. Log it, or name its column with -map.",
 	})
 	return d
 }
