@@ -34,6 +34,8 @@ type streams struct {
 	viewers int
 	second  uint32
 	made    map[string][]fragment // in that second, by view
+	table   fragment              // of the rules, the latest that was made
+	rows    map[string]madeRow    // its rows, by id
 }
 
 // fragment is the content of one element of a page.
@@ -74,7 +76,7 @@ func (s *streams) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.viewers--; s.viewers == 0 {
-		s.made = nil
+		s.made, s.table, s.rows = nil, fragment{}, nil
 	}
 }
 
@@ -156,20 +158,26 @@ func (s *stream) step() error {
 	return s.out.Flush()
 }
 
-// tick is what is sent.
+// tick is what is sent. Parts stand in the order in which they are to be put in place: a table before its rows.
 type tick struct {
-	Time string            `json:"time"`
-	HTML map[string]string `json:"html"`
+	Time  string `json:"time"`
+	Parts []part `json:"parts"`
+}
+
+// part is the new content of an element.
+type part struct {
+	ID   string `json:"id"`
+	HTML string `json:"html"`
 }
 
 // message returns what has changed, as far as room goes; of what does not fit into any second, one a message.
 func (s *stream) message(room int) []byte {
 	o := s.c.snapshot()
-	t := tick{Time: o.Time.Format("15:04:05"), HTML: make(map[string]string)}
+	t := tick{Time: o.Time.Format("15:04:05"), Parts: []part{}}
 	size := 100
 	for _, f := range s.inTurn(s.c.fragments(o, s.view, s.id)) {
 		cost := encodedSize(f.html)
-		if s.sent[f.id] == f.version() || size+cost > room && len(t.HTML) > 0 {
+		if s.sent[f.id] == f.version() || size+cost > room && len(t.Parts) > 0 {
 			continue
 		}
 		if f.tail {
@@ -177,7 +185,7 @@ func (s *stream) message(room int) []byte {
 		}
 		size += cost
 		s.sent[f.id] = f.version()
-		t.HTML[f.id] = f.html
+		t.Parts = append(t.Parts, part{f.id, f.html})
 	}
 	text, _ := json.Marshal(t) // strings always have a JSON
 	return fmt.Appendf(nil, "data: %s\n\n", text)

@@ -59,8 +59,8 @@ function connect() {
   source?.close();
   source = new EventSource(events);
   source.onmessage = ({ data }) => {
-    const { time, html } = JSON.parse(data);
-    for (const [id, content] of Object.entries(html)) update(id, content);
+    const { time, parts } = JSON.parse(data);
+    for (const { id, html } of parts) update(id, html);
     say("live", "live, " + time);
     alive();
   };
