@@ -51,7 +51,7 @@ func TestLookupAndReset(t *testing.T) {
 	}
 	shape := shapeOf(t, s, "ip + header:X-User")
 	w := s.post("client", form("shape", shape, "part", "192.0.2.7", "part", "bob"), "alice")
-	mustContain(t, w, "192.0.2.7 &#43; bob", "banned", "Lift the ban and reset", "1/d", "50/d", "for 59 min")
+	mustContain(t, w, "192.0.2.7 &#43; bob", "banned", "Lift the ban and reset", "1/d", "50/d", "<b>Banned</b> until")
 
 	w = s.post("client", form("shape", shape, "part", "192.0.2.7", "part", "bob"), "")
 	mustContain(t, w, "banned")
