@@ -1,9 +1,14 @@
 package memstore
 
-import "github.com/httplimit/httplimit/limiter"
+import (
+	"sync/atomic"
+
+	"github.com/httplimit/httplimit/limiter"
+)
 
 // A counter is idle once it no longer weighs on any decision, and ended once nothing is left of it, not even what a
-// State would show. Ended counters leave when their shard is swept, by whichever operation finds that this is due. A
+// State would show. Ended counters leave when their shard is swept, by whichever operation finds that this is due: one
+// of a key in the shard, or, once a second, one of a key elsewhere, so that few keys are enough for the whole store. A
 // sweep goes through one shard, some 4,096 keys, in about 20 microseconds. Going on a few slots at a time would need a
 // cursor that survives growth and removals. Only a full store looks for idle counters, in the stripes that come next.
 
@@ -11,6 +16,10 @@ const (
 	// sweepEvery is the least time between two sweeps of a shard by operations that need no space, in
 	// milliseconds: at most about 2 % of one core for a full store of a million keys.
 	sweepEvery = 1000
+	// othersAhead and mostOthers bound what an operation does for other stripes: to look at so many, and to sweep no
+	// more of them once it has been through so many slots, in a tenth of a millisecond or two.
+	othersAhead = 64
+	mostOthers  = 1 << 15
 	// stripesAhead is in how many stripes a newcomer to a full store looks for idle counters. Each holds 16 or
 	// more counters then, so if a tenth of all is idle, at most one search in 300,000 finds none.
 	stripesAhead = 8
@@ -47,6 +56,34 @@ func (s *Store) sweepNext(own *stripe, now int64) bool {
 	return false
 }
 
+// sweepOthers sweeps some of the stripes that are due. Those that are locked are passed over, the caller's own too.
+func (s *Store) sweepOthers(now int64) {
+	slots := 0
+	for range min(othersAhead, len(s.stripes)) {
+		st := &s.stripes[s.others.Add(1)&uint64(len(s.stripes)-1)]
+		if st.sweepAt.Load() > now || !st.mu.TryLock() {
+			continue
+		}
+		slots += st.sweepDue(now)
+		st.mu.Unlock()
+		if slots >= mostOthers {
+			return
+		}
+	}
+}
+
+// sweepDue sweeps the shards of a stripe that are due, and returns how many slots it looked at.
+func (st *stripe) sweepDue(now int64) (slots int) {
+	now = st.advance(now)
+	for i := range st.shards {
+		if sh := &st.shards[i]; sh.table != nil && sh.sweepAt <= now {
+			slots += sh.capacity
+			sh.sweep(now, false)
+		}
+	}
+	return slots
+}
+
 // sweepIdle removes the idle counters of a stripe, and returns how many slots it looked at, at least 1.
 func (st *stripe) sweepIdle(now int64) (slots int) {
 	now = st.advance(now)
@@ -66,8 +103,15 @@ func (sh *shard) noteIdle(at int64) {
 	}
 	sh.idleAt = at
 	sh.sweepAt = min(sh.sweepAt, max(at, sh.swept+sweepEvery))
-	if st := sh.stripe; at < st.idleAt.Load() {
-		st.idleAt.Store(at)
+	sh.lookAt = min(sh.lookAt, sh.sweepAt)
+	lower(&sh.stripe.idleAt, at)
+	lower(&sh.stripe.sweepAt, sh.sweepAt)
+}
+
+// lower sets t, which the caller alone writes, to at if that is earlier.
+func lower(t *atomic.Int64, at int64) {
+	if at < t.Load() {
+		t.Store(at)
 	}
 }
 
@@ -101,13 +145,20 @@ func (sh *shard) plan(now, idleAt, endsAt int64) {
 	if w := sh.table.unit; sh.table.tagged {
 		sh.sweepAt = min(sh.sweepAt, (now/w+tagWindows/2)*w)
 	}
-	st, earliest := sh.stripe, int64(never)
+	sh.lookAt = min(sh.sweepAt, now+sweepEvery)
+	sh.stripe.plan()
+}
+
+// plan notes when the first of the shards has something idle, and when the first is to be swept.
+func (st *stripe) plan() {
+	idleAt, sweepAt := int64(never), int64(never)
 	for i := range st.shards {
-		if st.shards[i].table != nil {
-			earliest = min(earliest, st.shards[i].idleAt)
+		if sh := &st.shards[i]; sh.table != nil {
+			idleAt, sweepAt = min(idleAt, sh.idleAt), min(sweepAt, sh.sweepAt)
 		}
 	}
-	st.idleAt.Store(earliest)
+	st.idleAt.Store(idleAt)
+	st.sweepAt.Store(sweepAt)
 }
 
 // sweepSlots returns when the first of the counters that it leaves will be idle, and when the first will have ended. It

@@ -129,3 +129,31 @@ func TestHeapFallsAfterExpiry(t *testing.T) {
 		})
 	}
 }
+
+// TestHeapFallsWithFewClients: also where nobody asks for most of the stripes any more, and the windows of those who ask
+// are long.
+func TestHeapFallsWithFewClients(t *testing.T) {
+	for _, algorithm := range algorithms {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			before := heap()
+			store := newStore(t, 0)
+			advance := memstore.StopClock(store)
+			expired := limiter.Limit{Requests: 100, Window: time.Second, Algorithm: algorithm}
+			flood(t, store, expired, floodClients, 100)
+			full := heap() - before
+			active := limiter.Limit{Requests: 100, Window: time.Hour, Algorithm: algorithm}
+			for range 60 {
+				advance(time.Second)
+				flood(t, store, active, 10, 1)
+			}
+			if left := heap() - before; left > full/10 {
+				t.Errorf("a minute of 10 clients after %d others: got %d bytes, want at most a tenth of %d",
+					floodClients, left, full)
+			}
+			if keys := store.Stats().Entries; keys > 600 { // a log has an entry for each second
+				t.Errorf("got %d keys, want at most 600", keys)
+			}
+			runtime.KeepAlive(store)
+		})
+	}
+}

@@ -21,7 +21,7 @@ type shard struct {
 	tails    []uint64 // of a StrictWindow: what of its slots the hash table need not read
 	capacity int      // in slots: 0, or the smallest one times a power of two
 	number   int64    // of the window, or of the part, that was last asked for
-	sweepAt  int64    // when to sweep next; a decision on the fast path reads no further
+	lookAt   int64    // when to look next whether to sweep; a decision on the fast path reads no further
 
 	parts     *algorithm.Parts // of a StrictWindow: those of the charge being decided
 	used      int              // slots in use
@@ -29,6 +29,7 @@ type shard struct {
 	overflow  *sketch          // of newcomers without a slot
 	evictNext int              // the slot where to look next for a counter to evict
 	idleAt    int64            // no counter in here is idle before this time (see expires)
+	sweepAt   int64            // when to sweep next
 	swept     int64            // when the shard was last swept
 	stripe    *stripe
 }

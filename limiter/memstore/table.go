@@ -110,6 +110,7 @@ func (s *Store) dropTables(tables []*table, now int64) []*table {
 		for i := range s.stripes {
 			if st := &s.stripes[i]; t.index < len(st.shards) {
 				st.shards[t.index] = shard{}
+				st.plan()
 			}
 		}
 		t.dropped = true
