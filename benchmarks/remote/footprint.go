@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/httplimit/httplimit/benchmarks/servers"
 	"github.com/httplimit/httplimit/benchmarks/workload"
 )
 
@@ -52,12 +53,12 @@ func (o options) measureFootprints() error {
 }
 
 func measureFootprint(s subject) (string, error) {
-	server, err := startRedis()
+	server, err := servers.Redis()
 	if err != nil {
 		return "", err
 	}
-	defer server.stop()
-	limiter, err := s.open(server.addr, footLimit, footWindow)
+	defer server.Stop()
+	limiter, err := s.open(server.Addr, footLimit, footWindow)
 	if err != nil {
 		return "", err
 	}
@@ -68,7 +69,7 @@ func measureFootprint(s subject) (string, error) {
 	if err := visit(limiter, connected); err != nil {
 		return "", err
 	}
-	before, err := info(server.addr)
+	before, err := server.Info()
 	if err != nil {
 		return "", err
 	}
@@ -78,7 +79,7 @@ func measureFootprint(s subject) (string, error) {
 			return "", err
 		}
 	}
-	after, err := info(server.addr)
+	after, err := server.Info()
 	if err != nil {
 		return "", err
 	}

@@ -13,6 +13,8 @@ import (
 	"regexp"
 	"runtime"
 	"time"
+
+	"github.com/httplimit/httplimit/benchmarks/servers"
 )
 
 func main() {
@@ -59,14 +61,14 @@ func run() error {
 // table is what is compared with each other: a kind of server, what counts in it, and how it is used.
 type table struct {
 	name     string
-	start    func() (*server, error)
+	start    func() (*servers.Server, error)
 	subjects []subject
 	loads    []load
 }
 
 func tables() []table {
 	return []table{
-		{"Remote/server=redis", startRedis, redisSubjects(), []load{
+		{"Remote/server=redis", servers.Redis, redisSubjects(), []load{
 			{callers: 1},
 			{callers: 64},
 			{callers: 256},
@@ -74,11 +76,11 @@ func tables() []table {
 			{callers: 64, offered: 50_000},
 			{callers: 64, refused: true},
 		}},
-		{"Rules/server=redis", startRedis, rulesSubjects(), []load{
+		{"Rules/server=redis", servers.Redis, rulesSubjects(), []load{
 			{callers: 1},
 			{callers: 64},
 		}},
-		{"Remote/server=memcached", startMemcached, memcachedSubjects(), []load{
+		{"Remote/server=memcached", servers.Memcached, memcachedSubjects(), []load{
 			{callers: 1},
 			{callers: 64},
 			{callers: 64, offered: 20_000},

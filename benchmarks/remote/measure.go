@@ -1,15 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strconv"
-	"strings"
 	"time"
 
+	"github.com/httplimit/httplimit/benchmarks/servers"
 	"github.com/httplimit/httplimit/benchmarks/workload"
 )
 
@@ -27,12 +25,12 @@ func (o options) measure(t table, l load, s subject) (*sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer server.stop()
+	defer server.Stop()
 	keys, limit, window := workload.Addresses(clients), int64(plenty), time.Minute
 	if l.refused {
 		keys, limit, window = keys[:refusedClients], 1, workload.Window
 	}
-	limiter, err := s.open(server.addr, limit, window)
+	limiter, err := s.open(server.Addr, limit, window)
 	if err != nil {
 		return nil, err
 	}
@@ -79,17 +77,17 @@ type meters struct {
 	commands       int64
 }
 
-func readMeters(s *server) (m meters, err error) {
+func readMeters(s *servers.Server) (m meters, err error) {
 	var faults [3]error
 	m.client, faults[0] = workload.CPU()
-	m.server, faults[1] = s.cpu()
-	m.commands, faults[2] = commands(s.addr)
+	m.server, faults[1] = s.CPU()
+	m.commands, faults[2] = commands(s)
 	return m, errors.Join(faults[:]...)
 }
 
 // commands is how many commands a Redis server has run, those inside scripts too. It is 0 for memcached.
-func commands(addr string) (int64, error) {
-	stats, err := info(addr)
+func commands(s *servers.Server) (int64, error) {
+	stats, err := s.Info()
 	if err != nil {
 		return 0, err
 	}
@@ -98,40 +96,4 @@ func commands(addr string) (int64, error) {
 		return 0, nil
 	}
 	return strconv.ParseInt(text, 10, 64)
-}
-
-// info asks a Redis server for INFO; memcached does not know it and tells nothing.
-func info(addr string) (map[string]string, error) {
-	conn, err := net.Dial("tcp", addr)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		return nil, err
-	}
-	if _, err := conn.Write([]byte("INFO\r\n")); err != nil {
-		return nil, err
-	}
-	r := bufio.NewReader(conn)
-	head, err := r.ReadString('\n')
-	if err != nil {
-		return nil, err
-	}
-	size, err := strconv.Atoi(strings.Trim(head, "$\r\n"))
-	if err != nil {
-		return nil, nil // not an answer of Redis
-	}
-	lines := make(map[string]string)
-	for size > 0 {
-		line, err := r.ReadString('\n')
-		if err != nil {
-			return nil, err
-		}
-		size -= len(line)
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			lines[name] = value
-		}
-	}
-	return lines, nil
 }

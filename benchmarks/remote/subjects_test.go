@@ -40,8 +40,8 @@ func testSubject(t *testing.T, table table, s subject) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(server.stop)
-	limiter, err := s.open(server.addr, limit, window)
+	t.Cleanup(server.Stop)
+	limiter, err := s.open(server.Addr, limit, window)
 	if err != nil {
 		t.Fatal(err)
 	}

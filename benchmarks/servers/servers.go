@@ -1,4 +1,5 @@
-package main
+// Package servers starts servers of our own for a measurement, on free ports of this machine, and reads their meters.
+package servers
 
 import (
 	"bytes"
@@ -11,41 +12,43 @@ import (
 	"time"
 )
 
-// server is a process of our own on a free port of this machine. It keeps nothing on disk.
-type server struct {
-	addr    string
+// Server is a process of our own on a free port of this machine. It keeps nothing on disk.
+type Server struct {
+	Addr    string
 	command *exec.Cmd
 }
 
-func startRedis() (*server, error) {
+// Redis starts redis-server.
+func Redis() (*Server, error) {
 	return start("redis-server", func(port string) []string {
 		return []string{"--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--logfile", os.DevNull}
 	})
 }
 
-func startMemcached() (*server, error) {
+// Memcached starts memcached.
+func Memcached() (*Server, error) {
 	return start("memcached", func(port string) []string {
 		return []string{"-p", port, "-l", "127.0.0.1", "-u", "nobody", "-c", "2048"}
 	})
 }
 
-func start(binary string, arguments func(port string) []string) (*server, error) {
+func start(binary string, arguments func(port string) []string) (*Server, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	s := &server{addr: "127.0.0.1:" + port, command: exec.Command(binary, arguments(port)...)}
+	s := &Server{Addr: "127.0.0.1:" + port, command: exec.Command(binary, arguments(port)...)}
 	if err := s.command.Start(); err != nil {
 		return nil, err
 	}
 	for range 500 {
-		if conn, err := net.Dial("tcp", s.addr); err == nil {
+		if conn, err := net.Dial("tcp", s.Addr); err == nil {
 			return s, conn.Close()
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	s.stop()
-	return nil, fmt.Errorf("%s does not answer at %s", binary, s.addr)
+	s.Stop()
+	return nil, fmt.Errorf("%s does not answer at %s", binary, s.Addr)
 }
 
 func freePort() (string, error) {
@@ -58,14 +61,14 @@ func freePort() (string, error) {
 	return port, err
 }
 
-// stop ends the process that was started, and no other.
-func (s *server) stop() {
+// Stop ends the process that was started, and no other.
+func (s *Server) Stop() {
 	_ = s.command.Process.Kill()
 	_ = s.command.Wait()
 }
 
-// cpu is what the server has used so far. Linux counts it in hundredths of a second.
-func (s *server) cpu() (time.Duration, error) {
+// CPU is what the server has used so far. Linux counts it in hundredths of a second.
+func (s *Server) CPU() (time.Duration, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.command.Process.Pid))
 	if err != nil {
 		return 0, err
