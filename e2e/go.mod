@@ -19,6 +19,7 @@ require (
 	github.com/httplimit/httplimit/adapters/gin v0.0.0
 	github.com/httplimit/httplimit/limiter/memcachestore v0.0.0
 	github.com/labstack/echo/v4 v4.15.4
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.1
 )
 
 require (

@@ -63,7 +63,7 @@ func (p *pattern) parsePath(text string) error {
 	if i := strings.IndexFunc(text, isForeign); i >= 0 {
 		return fmt.Errorf("%q must not be in a path, want it percent-encoded, and a query left out", text[i])
 	}
-	if clean := path.Clean(text); clean != text && clean+"/" != text {
+	if clean := path.Clean(text); clean != text && (clean == "/" || clean+"/" != text) {
 		return fmt.Errorf("its path is not clean, want %.64q", clean)
 	}
 	all := strings.Split(text[1:], "/")

@@ -100,6 +100,7 @@ func TestBadPatterns(t *testing.T) {
 		"/a b":             `"/a" is no method`,
 		"/a/../b":          `its path is not clean, want "/b"`,
 		"//a":              `its path is not clean, want "/a"`,
+		"//":               `its path is not clean, want "/"`,
 		"/a?b=c":           "'?' must not be in a path",
 		"/a#b":             "'#' must not be in a path",
 		`/a\b`:             `'\\' must not be in a path`,
