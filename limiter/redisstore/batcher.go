@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"hash/maphash"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -85,7 +86,7 @@ func (b *batcher) enter(own *batch) (*flight, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.free(own.start) {
-		return b.begin(&flight{batches: b.collect(own)}), nil
+		return b.begin(&flight{batches: b.collect([]*batch{own})}), nil
 	}
 	if len(b.waiting) >= maxWaiting {
 		return nil, &storekit.UnavailableError{Err: storekit.ErrBusy}
@@ -150,20 +151,20 @@ func (b *batcher) late() time.Duration {
 	return b.flights[len(b.flights)-1].began + b.pace.late(b.timeout)
 }
 
-// collect takes waiting batches along, up to a full flight. first, if any, leads.
-func (b *batcher) collect(first *batch) []*batch {
-	batches := make([]*batch, 0, 1+min(len(b.waiting), maxKeys))
+// collect takes waiting batches along with those that are in a flight already, up to a full flight.
+func (b *batcher) collect(batches []*batch) []*batch {
 	keys := 0
-	if first != nil {
-		batches = append(batches, first)
-		keys = len(first.keys)
+	for _, w := range batches {
+		keys += len(w.keys)
 	}
+	batches = slices.Grow(batches, min(len(b.waiting), maxKeys))
 	collected := 0
 	for _, w := range b.waiting {
 		if !w.gone {
 			if keys += len(w.keys); keys > maxKeys && len(batches) > 0 {
 				break
 			}
+			w.inFlight = true
 			batches = append(batches, w)
 		}
 		collected++
@@ -173,10 +174,20 @@ func (b *batcher) collect(first *batch) []*batch {
 	return batches
 }
 
-func (b *batcher) begin(f *flight) *flight {
-	for _, w := range f.batches {
-		w.inFlight = true
+// gather lets those come along who are about to ask: callers who have their answer from the flight before ask again, or
+// return and leave the processor to others. A leader who is alone does not wait for anybody.
+func (b *batcher) gather(f *flight) {
+	if len(f.batches) == 1 {
+		return
 	}
+	runtime.Gosched()
+	b.mu.Lock()
+	f.batches = b.collect(f.batches)
+	b.mu.Unlock()
+}
+
+func (b *batcher) begin(f *flight) *flight {
+	f.batches[0].inFlight = true // collect has seen to the others
 	f.began = b.clock.Now()
 	f.done = make(chan struct{})
 	b.flights = append(b.flights, f)

@@ -118,12 +118,15 @@ func TestCallersShareFlights(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		// The first goes at once, the next as soon as they are enough for a flight beside it, and those who came
-		// meanwhile in as few flights as their number of keys allows.
-		got := b.sent()
-		slices.Sort(got)
-		if want := []int{1, 1, enough, 199 - enough - maxKeys, maxKeys}; !slices.Equal(got, want) {
-			t.Errorf("batches in each flight: got %v, want %v", got, want)
+		// The first goes at once, the next as soon as they are enough for a flight beside it, with those who came before
+		// it was sent, and the others in as few flights as their number of keys allows.
+		got, all := b.sent(), 0
+		for _, n := range got {
+			all += n
+		}
+		if got[1] != 1 || got[2] < enough || slices.Max(got) > maxKeys || len(got) > 5 || all != 201 {
+			t.Errorf("batches in each flight: got %v, want 1, 1, at least %d, and at most two more, of %d together",
+				got, enough, 201)
 		}
 		if got, want := b.clock.Now()-start, 2*flight; got != want {
 			t.Errorf("took %v, want %v", got, want)

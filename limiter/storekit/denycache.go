@@ -33,6 +33,8 @@ const (
 type DenyCache struct {
 	seed maphash.Seed
 	sets []denySet // a power of two
+	// over is when the latest refusal ends that was ever remembered: from then on none is looked for.
+	over atomic.Int64
 	hits [hitStripes]hitCount
 }
 
@@ -82,7 +84,7 @@ func NewDenyCache(entries int) *DenyCache {
 //
 // A batch with a refund is never answered: the refund may make the rest fit.
 func (d *DenyCache) Answer(charges []limiter.Charge, now time.Duration) bool {
-	if d == nil {
+	if d == nil || int64(now) >= d.over.Load() {
 		return false
 	}
 	var first *refusal // a second lookup may find it dropped
@@ -176,6 +178,9 @@ func (d *DenyCache) remember(c *limiter.Charge, before, after time.Duration) {
 	}
 	place := set.victim(r, after)
 	place.Store(r)
+	for over := d.over.Load(); over < int64(r.until) && !d.over.CompareAndSwap(over, int64(r.until)); {
+		over = d.over.Load()
+	}
 	// A Drop since the first check either found r in its place or has set droppedBefore.
 	if int64(before) < set.droppedBefore.Load() {
 		place.CompareAndSwap(r, nil)
