@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -18,10 +19,29 @@ type figure struct {
 // figures are the values of all rounds.
 type figures map[figure][]float64
 
-// read takes in the lines of go test -bench; others are left out.
-func (f figures) read(r io.Reader) error {
+// facts are what a run says of the machine and its programs.
+type facts map[string]string
+
+// told are the facts that are printed, in this order.
+var told = []string{"cpu", "processors", "go", "redis", "memcached"}
+
+func (f facts) String() string {
+	var parts []string
+	for _, name := range told {
+		if f[name] != "" {
+			parts = append(parts, name+": "+f[name])
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// read takes in the lines of go test -bench and what a run says about itself; others are left out.
+func (f figures) read(r io.Reader, about facts) error {
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
+		if name, value, ok := strings.Cut(lines.Text(), ": "); ok && slices.Contains(told, name) {
+			about[name] = value
+		}
 		fields := strings.Fields(lines.Text())
 		if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") {
 			continue

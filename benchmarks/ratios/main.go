@@ -30,9 +30,9 @@ func main() {
 type view struct{ best, goals, capacity bool }
 
 func run(files []string, v view) error {
-	figures := make(figures)
+	figures, about := make(figures), make(facts)
 	if len(files) == 0 {
-		if err := figures.read(os.Stdin); err != nil {
+		if err := figures.read(os.Stdin, about); err != nil {
 			return err
 		}
 	}
@@ -41,17 +41,20 @@ func run(files []string, v view) error {
 		if err != nil {
 			return err
 		}
-		err = figures.read(f)
+		err = figures.read(f, about)
 		f.Close()
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	v.write(os.Stdout, figures)
+	v.write(os.Stdout, figures, about)
 	return nil
 }
 
-func (v view) write(out io.Writer, f figures) {
+func (v view) write(out io.Writer, f figures, about facts) {
+	if len(about) > 0 {
+		fmt.Fprintf(out, "\n%v. Rivals as in `go.mod`.\n", about)
+	}
 	if v.capacity {
 		writeCapacity(out, f, v.best)
 		return

@@ -7,6 +7,8 @@ import (
 
 func TestTable(t *testing.T) {
 	const lines = `goos: linux
+processors: 2
+cpu: a model
 BenchmarkWeb/key=address/limiter=none         	 2000	 10 ns/op	 0 allocs/op
 BenchmarkWeb/key=address/limiter=httplimit    	 2000	 90 ns/op	 2 allocs/op
 BenchmarkWeb/key=address/limiter=httplimit    	 2000	110 ns/op	 2 allocs/op
@@ -22,6 +24,7 @@ ok  	 some/package
 `
 	got := printed(t, lines, view{})
 	for _, want := range []string{
+		"cpu: a model; processors: 2. Rivals as in `go.mod`.",
 		"| key=address threads=1 | 100 | good 200 | 2.00 | slow 600 (6.00) |",
 		"| key=address threads=2 |  | good 90 |  |  |",
 		"| key=address threads=1 | 2 | good 0 | slow 9 |",
@@ -36,11 +39,11 @@ ok  	 some/package
 // printed returns what ratios prints of such lines.
 func printed(t *testing.T, lines string, v view) string {
 	t.Helper()
-	f := make(figures)
-	if err := f.read(strings.NewReader(lines)); err != nil {
+	f, about := make(figures), make(facts)
+	if err := f.read(strings.NewReader(lines), about); err != nil {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	v.write(&out, f)
+	v.write(&out, f, about)
 	return out.String()
 }
