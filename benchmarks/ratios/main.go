@@ -4,7 +4,7 @@
 //
 //	go run ./ratios [-best] results/raw.txt...
 //	go run ./ratios -goals results/raw.txt...     the goals only
-//	go run ./ratios -capacity results/raw.txt...  the table of docs/capacity.md only
+//	go run ./ratios -capacity results/raw.txt...  the tables of docs/capacity.md only
 package main
 
 import (
@@ -18,7 +18,7 @@ func main() {
 	var v view
 	flag.BoolVar(&v.best, "best", false, "take the best of all rounds, and not their median")
 	flag.BoolVar(&v.goals, "goals", false, "print the goals only")
-	flag.BoolVar(&v.capacity, "capacity", false, "print the table of docs/capacity.md only")
+	flag.BoolVar(&v.capacity, "capacity", false, "print the tables of docs/capacity.md only")
 	flag.Parse()
 	if err := run(flag.Args(), v); err != nil {
 		fmt.Fprintln(os.Stderr, "ratios:", err)

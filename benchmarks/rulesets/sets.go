@@ -54,7 +54,8 @@ func plain(name string, multiples ...time.Duration) Set {
 
 // secondAndDay are the windows of the README's first example, where the load's is a minute.
 func secondAndDay(limit int64, window time.Duration) []httplimit.Rule {
-	return []httplimit.Rule{{Limit: limiter.Per(limit, window/60)}, {Limit: limiter.Per(limit, 24*60*window)}}
+	second := (window / 60).Truncate(time.Millisecond)
+	return []httplimit.Rule{{Limit: limiter.Per(limit, second)}, {Limit: limiter.Per(limit, 24*60*window)}}
 }
 
 func oneAndShadow(limit int64, window time.Duration) []httplimit.Rule {
