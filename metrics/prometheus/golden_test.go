@@ -5,8 +5,12 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"net/http"
 	"os"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,6 +54,52 @@ func TestExposition(t *testing.T) {
 	for _, p := range problems {
 		t.Errorf("promlint: %s: %s", p.Metric, p.Text)
 	}
+}
+
+// TestTable: the README's table has the metrics of the golden file, their types and labels, and no others.
+func TestTable(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(string(readme)) {
+		if columns := strings.Split(line, " | "); strings.HasPrefix(line, "| `httplimit_") {
+			labels := strings.Split(columns[2], ", ")
+			slices.Sort(labels)
+			got = append(got, fmt.Sprint(strings.Trim(columns[0], "| `"), columns[1], labels))
+		}
+	}
+	slices.Sort(got)
+	if want := families(t); !slices.Equal(got, want) {
+		t.Errorf("the table has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+var (
+	typeLine = regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)\n[^{]*\{([^}]*)\}`)
+	label    = regexp.MustCompile(`(\w+)="`)
+)
+
+// families returns the names, types and labels of the golden file's metrics.
+func families(t *testing.T) (all []string) {
+	t.Helper()
+	text, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range typeLine.FindAllStringSubmatch(string(text), -1) {
+		var labels []string
+		for _, l := range label.FindAllStringSubmatch(family[3], -1) {
+			if l[1] != "le" {
+				labels = append(labels, l[1])
+			}
+		}
+		slices.Sort(labels)
+		all = append(all, fmt.Sprint(family[1], family[2], labels))
+	}
+	slices.Sort(all)
+	return all
 }
 
 // watchEverything has o watch a Middleware over a store in memory and one over a store that is away.
