@@ -155,7 +155,7 @@ func TestPrinted(t *testing.T) {
 	}
 	got := browser.Eval[look](t, p, `({Paper: getComputedStyle(document.body).backgroundColor,
 		Nav: document.querySelector('nav').checkVisibility()})`)
-	if got.Paper != "rgb(253, 253, 251)" || got.Nav {
+	if got.Paper != "rgb(255, 255, 255)" || got.Nav {
 		t.Errorf("printed on %s with contents %v, want light and none", got.Paper, got.Nav)
 	}
 	none(t, "low contrast", p.LowContrast(t, shapes))
