@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	footClients = 20_000
+	footClients = 10_000
 	// footWindow is long enough for the slowest to get all clients through, and short enough to wait for.
 	footWindow = 10 * time.Second
 	footLimit  = 100
@@ -27,7 +27,7 @@ func (o options) measureFootprints() error {
 	subjects := append(redisSubjects(), rulesSubjects()...)
 	var (
 		wait   sync.WaitGroup
-		at     = make(chan struct{}, 6)
+		at     = make(chan struct{}, 4)
 		faults = make([]error, len(subjects))
 		lines  = make([]string, len(subjects))
 	)
