@@ -23,8 +23,8 @@ func TestExamples(t *testing.T) {
 		t.Skip("Windows has no interrupt that one process could send to another")
 	}
 	folder := build(t)
-	limits := filepath.Join(t.TempDir(), "limits.json")
-	write(t, limits, `{"api":"7/m"}`)
+	limits := filepath.Join(t.TempDir(), "policy.json")
+	write(t, limits, apiPolicy("7/m"))
 	tests := map[string]struct {
 		flags []string
 		talk  func(t *testing.T, p *process)
@@ -35,7 +35,7 @@ func TestExamples(t *testing.T) {
 		"login":       {talk: login, flags: []string{"-operators", "127.0.0.1:0"}},
 		"tiers":       {talk: tiers},
 		"tokens":      {talk: tokens},
-		"reload":      {talk: reload(limits), flags: []string{"-limits", limits}},
+		"reload":      {talk: reload(limits), flags: []string{"-policy", limits, "-every", "10ms"}},
 		"testing":     {talk: signUp},
 	}
 	for name, tt := range tests {
@@ -125,27 +125,43 @@ func signUp(t *testing.T, p *process) {
 	send.Text(t, a)
 }
 
+// apiPolicy is a policy of one rule.
+func apiPolicy(limit string) string {
+	return `{"rules": [{"name": "api", "key": "ip", "limit": "` + limit + `"}]}`
+}
+
 func reload(file string) func(t *testing.T, p *process) {
-	hangUp := func(t *testing.T, p *process, limits, said, inForce string) {
+	hangUp := func(t *testing.T, p *process) {
 		t.Helper()
-		write(t, file, limits)
 		if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 			t.Fatal(err)
 		}
-		p.await(t, said)
-		checkField(t, p.get(t, "/", ""), "RateLimit-Policy", inForce)
 	}
 	return func(t *testing.T, p *process) {
-		checkField(t, p.get(t, "/", ""), "RateLimit-Policy", `"api";q=7;w=60`)
-		hangUp(t, p, `{"api":"8/m"}`, "new limits are in force", `"api";q=8;w=60`)
-		hangUp(t, p, `{"api":"none"}`, `cannot read limit "none"`, `"api";q=8;w=60`)
-		hangUp(t, p, `{}`, "new limits are in force", `"api";q=60;w=60`)
+		check := func(policy string) { t.Helper(); checkField(t, p.get(t, "/", ""), "RateLimit-Policy", policy) }
+		check(`"api";q=7;w=60`)
+		write(t, file, apiPolicy("8/m"))
+		p.await(t, "the new policy is in force, with 1 rules") // without being told
+		check(`"api";q=8;w=60`)
+		write(t, file, `{"rules": [`+"\n"+`{"name": "api", "key": "name:user", "limit": "9"}]}`)
+		p.await(t, file+`:2:46: rules[0] "api".limit: cannot read limit "9"`)
+		check(`"api";q=8;w=60`)
+		hangUp(t, p)
+		p.await(t, "the old policy stays in force")
+		check(`"api";q=8;w=60`)
+		write(t, file, apiPolicy("9/m"))
+		hangUp(t, p)
+		p.await(t, "the new policy is in force")
+		check(`"api";q=9;w=60`)
 	}
 }
 
 func write(t *testing.T, file, text string) {
 	t.Helper()
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(file+".new", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file+".new", file); err != nil {
 		t.Fatal(err)
 	}
 }

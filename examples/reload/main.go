@@ -1,5 +1,6 @@
-// Reload takes limits from a JSON file, by the names of rules that are written in Go, and reads it again on SIGHUP.
-// Units that were spent stay spent; a file with faults changes nothing.
+// Reload takes its whole policy from a file, and reads it again on SIGHUP and when it changes. A policy is in force as
+// a whole or not at all: a file with faults changes nothing, and all of its faults are logged. Units that were spent
+// stay spent.
 package main
 
 import (
@@ -14,44 +15,43 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
-
-	"github.com/httplimit/httplimit"
 )
 
 func main() {
 	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on")
-	file := flag.String("limits", "examples/reload/limits.json", "file of limits by rule name")
+	file := flag.String("policy", "examples/reload/policy.json", "file of the policy")
+	every := flag.Duration("every", time.Second, "how often to look whether the file has changed")
 	flag.Parse()
-	if err := run(*addr, *file); err != nil {
+	if err := run(*addr, *file, *every); err != nil {
 		log.Fatal(err)
 	}
 }
 
-const usage = `Limits are read from %[2]s. Change it, and try it:
+const usage = `The policy is that of %[2]s. Try it, and change it:
 
 	curl -si http://%[1]s/search
+	curl -si http://%[1]s/search -H 'X-API-Key: initech-key'
 	kill -HUP %[3]d
 
 `
 
-func run(addr, file string) error {
-	cfg, err := config(file)
+func run(addr, file string, every time.Duration) error {
+	limits, err := newReloader(file)
 	if err != nil {
 		return err // a service starts with the right limits or not at all
 	}
-	limit, err := httplimit.New(cfg)
-	if err != nil {
-		return err
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	go reloadOn(ctx, hangUps(ctx), limit, file)
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	go limits.run(ctx, hangUps(ctx), ticker.C)
 
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: limit.Handler(http.HandlerFunc(greet)), ReadHeaderTimeout: 5 * time.Second}
+	handler := limits.middleware.Handler(http.HandlerFunc(serve))
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	fmt.Printf(usage, listener.Addr(), file, os.Getpid())
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -60,7 +60,14 @@ func run(addr, file string) error {
 	return nil
 }
 
-func greet(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "hello from", r.URL.Path) }
+// serve greets, and refuses every password.
+func serve(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/login" {
+		http.Error(w, "wrong password", http.StatusUnauthorized)
+		return
+	}
+	fmt.Fprintln(w, "hello from", r.URL.Path)
+}
 
 // hangUps returns the SIGHUPs that the process gets until ctx ends.
 func hangUps(ctx context.Context) <-chan os.Signal {
@@ -68,28 +75,4 @@ func hangUps(ctx context.Context) <-chan os.Signal {
 	signal.Notify(c, syscall.SIGHUP)
 	context.AfterFunc(ctx, func() { signal.Stop(c) })
 	return c
-}
-
-// reloadOn reads the file again on each signal.
-func reloadOn(ctx context.Context, signals <-chan os.Signal, limit *httplimit.Middleware, file string) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-signals:
-		}
-		if err := reload(limit, file); err != nil {
-			log.Printf("reload: the old limits stay in force:\n%v", err)
-			continue
-		}
-		log.Print("reload: new limits are in force")
-	}
-}
-
-func reload(limit *httplimit.Middleware, file string) error {
-	cfg, err := config(file)
-	if err != nil {
-		return err
-	}
-	return limit.Reconfigure(cfg)
 }
