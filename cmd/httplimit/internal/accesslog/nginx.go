@@ -125,8 +125,8 @@ func nginxVariable(name string) part {
 }
 
 const (
-	partPeer   part = "peer"
-	cookiePart      = "cookie."
+	partPeer   part   = "peer"
+	cookiePart string = "cookie."
 )
 
 func (f *nginx) suffice() error {
