@@ -20,6 +20,7 @@ type decision struct {
 
 	preflight  bool          // the request is a CORS preflight
 	asked      time.Duration // what the store took, if there is an Observer; 0 where it was not asked
+	at         time.Duration // when that was, after m was made; 0: there is no Observer, or no rule applied
 	status     int           // 0: the request passes
 	retryAfter time.Duration // the longest wait of the violated rules, or that of a 503
 	err        error         // why nothing could be decided
@@ -86,8 +87,9 @@ func (d *decision) take(ctx context.Context) {
 		d.addBans()
 	}
 	taken, err := d.m.askStore(ctx, d.s.store, d.charges)
-	if fromMemory := err == nil && !taken && d.charges[0].Cached; d.s.observer != nil && !fromMemory {
-		d.asked = max(1, time.Since(d.m.made)-began)
+	if d.at = began; d.s.observer != nil && (err != nil || taken || !d.charges[0].Cached) { // not from memory
+		d.at = time.Since(d.m.made)
+		d.asked = max(1, d.at-began)
 	}
 	if d.s.inFlight {
 		for i := range d.rules {
@@ -184,7 +186,7 @@ func (d *decision) verdict(i int) Verdict {
 // clear forgets the request and keeps the memory for another one.
 func (d *decision) clear() {
 	d.dropRules()
-	d.ctx, d.status, d.retryAfter, d.asked = nil, 0, 0, 0 // m and s stay, also because the garbage collector empties pools
+	d.ctx, d.status, d.retryAfter, d.asked, d.at = nil, 0, 0, 0, 0 // m and s stay, also because pools are emptied
 	if d.err != nil {
 		d.err = nil
 	}

@@ -28,6 +28,8 @@ type Observation struct {
 	Request   Request // nil for Allow; its HTTP is what a KeyFunc is given, so that the adapters' From works with it
 	Namespace string  // that of the Config
 	Status    int     // 0: the request passes to the handler; 429 or 503: it is refused
+	// Time is when it was decided, by a clock that steps of the system's clock do not move.
+	Time time.Time
 	// Rules are those that applied, in the order of the Config, Private and Shadow ones too: empty if none did.
 	Rules []Observed
 	// Store is what the store took to decide all of the Rules together, more than 0 wherever it was asked, and 0 where
@@ -109,6 +111,9 @@ func (d *decision) observe(r Request) {
 	o := observations.Get().(*Observation)
 	o.Request, o.Namespace, o.Status = r, d.s.namespace, d.status
 	o.Store, o.Remote = d.asked, d.s.remote
+	if o.Time = d.m.made.Add(d.at); d.at == 0 {
+		o.Time = time.Now()
+	}
 	o.Rules = slices.Grow(o.Rules[:0], len(d.rules))[:len(d.rules)]
 	for i := range d.rules {
 		one := &o.Rules[i]

@@ -14,7 +14,7 @@ import (
 func observation(result httplimit.Result, remaining int64, keys int) []*httplimit.Observation {
 	all := make([]*httplimit.Observation, keys)
 	for i := range all {
-		all[i] = &httplimit.Observation{Namespace: "shop", Rules: []httplimit.Observed{{
+		all[i] = &httplimit.Observation{Namespace: "shop", Time: time.Now(), Rules: []httplimit.Observed{{
 			Verdict: httplimit.Verdict{Rule: "address", Limit: limiter.PerMinute(100), Cost: 1,
 				Source:   httplimit.SourceStore,
 				Decision: limiter.Decision{Allowed: result == httplimit.ResultAllowed, Remaining: remaining}},
