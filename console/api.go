@@ -7,7 +7,7 @@ import (
 
 // answerJSON writes v.
 func answerJSON(w http.ResponseWriter, status int, v any) {
-	text, err := json.MarshalIndent(v, "", " ")
+	text, err := json.Marshal(v)
 	if err != nil {
 		answerText(w, http.StatusInternalServerError, "This answer could not be made.")
 		return

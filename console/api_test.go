@@ -1,0 +1,108 @@
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/httplimit/httplimit"
+	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/memstore"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// shortSeries has each list of numbers replaced by how many there are and their sum.
+func shortSeries(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name := range v {
+			v[name] = shortSeries(v[name])
+		}
+	case []any:
+		sum, numbers := 0.0, 0
+		for i := range v {
+			if n, is := v[i].(float64); is {
+				sum, numbers = sum+n, numbers+1
+			}
+			v[i] = shortSeries(v[i])
+		}
+		if numbers > 0 && numbers == len(v) {
+			return fmt.Sprintf("%d numbers, %v in all", numbers, sum)
+		}
+	}
+	return v
+}
+
+// TestJSON compares the API's answers with testdata: names and units are stable.
+func TestJSON(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, err := memstore.New(memstore.Config{Name: "counters"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newSiteOf(t, httplimit.Config{Namespace: "shop", Instances: 3, Store: store, Rules: []httplimit.Rule{
+			byAddress("address", limiter.PerMinute(10)),
+			{Name: "search", Key: httplimit.ClientIP(), Limit: limiter.PerMinute(2), Shadow: true},
+			{
+				Name: "login", Key: httplimit.Compose(httplimit.ClientIP(), httplimit.BasicUser()), NoKey: httplimit.Everyone(),
+				Limit: limiter.PerHour(3), Plans: []limiter.Limit{limiter.PerHour(30)}, Private: true,
+				Failure: httplimit.FailClosed, Ban: httplimit.Ban{After: 2, Within: 10 * time.Minute, For: time.Hour},
+			},
+		}})
+		s.host, s.pid = "host", 42
+		ann := func(r *http.Request) { r.SetBasicAuth("ann", "x") }
+		for range 12 {
+			s.request("192.0.2.7", ann)
+			s.request("192.0.2.8")
+			time.Sleep(time.Second)
+		}
+		login, ip := ruleID("shop", "login"), shapeOf(t, s, "ip")
+		for _, call := range []struct {
+			file string
+			body []byte
+		}{
+			{"overview", s.get("api/overview.json").Body.Bytes()},
+			{"rule", s.get("api/rule.json?id=" + login).Body.Bytes()},
+			{"stores", s.get("api/stores.json").Body.Bytes()},
+			{"config", s.get("api/config.json").Body.Bytes()},
+			{"client", s.post("api/client.json", form("rule", login, "part", "192.0.2.7", "part", "ann"), "").Body.Bytes()},
+			{"client-by-shape", s.post("api/client.json", form("shape", ip, "part", "192.0.2.8"), "").Body.Bytes()},
+			{"reset", s.post("api/reset.json", form("rule", login, "part", "192.0.2.7", "part", "ann"), "alice").Body.Bytes()},
+			{"activity", s.get("api/activity.json").Body.Bytes()},
+		} {
+			compareGolden(t, "testdata/"+call.file+".json", call.body)
+		}
+	})
+}
+
+func compareGolden(t *testing.T, file string, body []byte) {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(body, &v); err != nil {
+		t.Fatalf("%s: %v in %s", file, err, body)
+	}
+	got, err := json.MarshalIndent(shortSeries(v), "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = append(got, '\n')
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s: got\n%s\nwant\n%s\n(go test -update writes it anew)", file, got, want)
+	}
+}
