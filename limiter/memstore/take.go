@@ -63,15 +63,14 @@ func (s *Store) takeOne(c *limiter.Charge) (taken bool, err error) {
 		return false, err
 	}
 	if c.Mode == limiter.Enforce && v.spend(&c.Limit, c.Cost) {
-		c.At, c.Current, c.Previous, c.Cached = v.now, v.counts.Current, v.counts.Previous, false
-		c.Decision = v.counts.Decide(&c.Limit, c.Cost, v.remaining)
+		v.fill(c, true)
 		return c.Allowed, nil
 	}
 	return v.take(c), nil
 }
 
-// visit is the decision on a charge that is alone, made in steps: enter, then spend, then, unless that has decided it,
-// take.
+// visit is the decision on a charge, made in steps. Of one that is alone: enter, then spend, then, unless that has
+// decided it, take.
 type visit struct {
 	hash  uint64
 	now   int64
@@ -106,7 +105,19 @@ func (s *Store) enter(v *visit, scope, key string, l *limiter.Limit) error {
 // spend is the fast path: it decides a charge that spends and may be refused, if its counter was charged in this window
 // before, and unlocks the stripe. The decision follows from counts and remaining, which needs no lock.
 func (v *visit) spend(l *limiter.Limit, cost int64) (decided bool) {
-	if !v.found || cost <= 0 || !v.sh.table.windowed {
+	if cost <= 0 || !v.count(l) {
+		return false
+	}
+	if cost <= v.remaining {
+		v.add(l, cost)
+	}
+	v.st.mu.Unlock()
+	return true
+}
+
+// count reads the counter, and reports false if it was not charged in this window before.
+func (v *visit) count(l *limiter.Limit) bool {
+	if !v.found || !v.sh.table.windowed {
 		return false
 	}
 	words, number := v.sh.slot(v.n), v.sh.numberAt(v.now)
@@ -117,12 +128,23 @@ func (v *visit) spend(l *limiter.Limit, cost int64) (decided bool) {
 	w.Left, w.Length = (number+1)*length-v.now, length
 	w.Previous, w.Current, _ = unpackCounts(words[1])
 	v.remaining = w.Remaining(l.Requests)
-	if cost <= v.remaining {
-		class := usageClass(l.Requests, w.Current, v.remaining-cost, cost)
-		words[1] = packCounts(w.Previous, w.Current+cost, class)
-	}
-	v.st.mu.Unlock()
 	return true
+}
+
+// add spends a cost that fits.
+func (v *visit) add(l *limiter.Limit, cost int64) {
+	class := usageClass(l.Requests, v.counts.Current, v.remaining-cost, cost)
+	v.sh.slot(v.n)[1] = packCounts(v.counts.Previous, v.counts.Current+cost, class)
+}
+
+// fill fills in a charge that the fast path has decided. taken reports whether its batch was.
+func (v *visit) fill(c *limiter.Charge, taken bool) {
+	c.At, c.Current, c.Previous, c.Cached = v.now, v.counts.Current, v.counts.Previous, false
+	if !taken && c.Cost <= v.remaining {
+		c.Decision = limiter.Decision{Allowed: true, Remaining: v.remaining, ResetAfter: v.counts.ResetAfter(&c.Limit)}
+	} else {
+		c.Decision = v.counts.Decide(&c.Limit, c.Cost, v.remaining)
+	}
 }
 
 // take decides any charge, and unlocks the stripe.
