@@ -4,6 +4,7 @@
 //
 //	go run ./ratios [-best] results/raw.txt...
 //	go run ./ratios -goals results/raw.txt...     the goals only
+//	go run ./ratios -summary results/raw.txt...   the lines of the README only
 //	go run ./ratios -capacity results/raw.txt...  the tables of docs/capacity.md only
 package main
 
@@ -18,6 +19,7 @@ func main() {
 	var v view
 	flag.BoolVar(&v.best, "best", false, "take the best of all rounds, and not their median")
 	flag.BoolVar(&v.goals, "goals", false, "print the goals only")
+	flag.BoolVar(&v.summary, "summary", false, "print the lines of the README only")
 	flag.BoolVar(&v.capacity, "capacity", false, "print the tables of docs/capacity.md only")
 	flag.Parse()
 	if err := run(flag.Args(), v); err != nil {
@@ -27,7 +29,7 @@ func main() {
 }
 
 // view is what to print.
-type view struct{ best, goals, capacity bool }
+type view struct{ best, goals, summary, capacity bool }
 
 func run(files []string, v view) error {
 	figures, about := make(figures), make(facts)
@@ -52,12 +54,16 @@ func run(files []string, v view) error {
 }
 
 func (v view) write(out io.Writer, f figures, about facts) {
-	if len(about) > 0 {
-		fmt.Fprintf(out, "\n%v. Rivals as in `go.mod`.\n", about)
-	}
-	if v.capacity {
+	switch {
+	case v.summary:
+		writeSummary(out, medians{f, v.best})
+		return
+	case v.capacity:
 		writeCapacity(out, f, v.best)
 		return
+	}
+	if len(about) > 0 {
+		fmt.Fprintf(out, "\n%v. Rivals as in `go.mod`.\n", about)
 	}
 	writeGoals(out, f, v.best)
 	if v.goals {
