@@ -55,7 +55,8 @@ func exchanges() []exchange {
 	}
 }
 
-// checkCommands counts trips and commands of one caller after the other, which do not depend on how busy the machine is.
+// checkCommands counts trips and commands of one caller after the other, which do not depend on how busy the machine
+// is.
 func checkCommands() error {
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		if os.Getenv("HTTPLIMIT_SERVERS") == "required" {

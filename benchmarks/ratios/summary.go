@@ -26,8 +26,8 @@ func memoryLine(m medians) string {
 	}
 	rival, longest := m.bestRival("Flood", "threads=2", "worst-ns")
 	return fmt.Sprintf("In memory `Limiter.Allow` takes %.0f ns for one hot key and %.0f ns among 100,000; the best "+
-		"rival takes %s and %s times as long, from two threads %s and %s. The longest operation in a flood of new keys takes %.1f times "+
-		"the best rival's (%s).", ours("hot"), ours("uniform100k"), best("hot", 1), best("uniform100k", 1), best("hot", 2),
+		"rival takes %s and %s times as long, from two threads %s and %s. The longest operation in a "+
+		"flood of new keys takes %.1f times the best rival's (%s).", ours("hot"), ours("uniform100k"), best("hot", 1), best("uniform100k", 1), best("hot", 2),
 		best("uniform100k", 2), m.of("Flood", "threads=2", own, "worst-ns")/longest, rival)
 }
 
@@ -39,8 +39,8 @@ func webLine(m medians) string {
 		return m.above(load(framework, answer), rival) / m.above(load(framework, answer), own)
 	}
 	return fmt.Sprintf("The middleware adds %.0f ns to a request, and no allocation; go-limiter's takes %.2f times as "+
-		"long, and %.2f times to refuse. Echo's own, which tells clients nothing, takes %.2f and %.2f times our adapter's time, "+
-		"Fiber's %.2f and %.2f.", m.above(load("net-http", "allowed"), own),
+		"long, and %.2f times to refuse. Echo's own, which tells clients nothing, takes %.2f and %.2f times our "+
+		"adapter's time, Fiber's %.2f and %.2f.", m.above(load("net-http", "allowed"), own),
 		times("net-http", "allowed", "go-limiter"), times("net-http", "refused", "go-limiter"),
 		times("echo", "allowed", "echo"), times("echo", "refused", "echo"),
 		times("fiber", "allowed", "fiber-fixed"), times("fiber", "refused", "fiber-fixed"))
@@ -67,8 +67,8 @@ func rulesLine(m medians) string {
 			m.of("Rules", load+"one threads=2", own, "server-ns/op")
 	}
 	return fmt.Sprintf("Two rules of one client take %.2f times the CPU of Redis that one takes, with 64 callers %.2f "+
-		"times; a Ban %.2f and %.2f times. [docs/capacity.md](docs/capacity.md) says what a server decides, and how to calculate a "+
-		"fleet.", cpu("two", 1), cpu("two", 64), cpu("ban", 1), cpu("ban", 64))
+		"times; a Ban %.2f and %.2f times. [docs/capacity.md](docs/capacity.md) says what a server decides, and "+
+		"how to calculate a fleet.", cpu("two", 1), cpu("two", 64), cpu("ban", 1), cpu("ban", 64))
 }
 
 // bestRival is the lowest figure of all rivals and whose it is, NaN if there are none.

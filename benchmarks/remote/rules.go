@@ -10,8 +10,8 @@ import (
 	"github.com/httplimit/httplimit/limiter/redisstore"
 )
 
-// rulesSubjects compare sets of rules of one client: ours in the middleware, a request each, so that a set is what it is
-// in a service. Rivals decide on one rule, so theirs take one call for each.
+// rulesSubjects compare sets of rules of one client: ours in the middleware, a request each, so that a set is what it
+// is in a service. Rivals decide on one rule, so theirs take one call for each.
 func rulesSubjects() []subject {
 	subjects := []subject{{name: "none", open: bare, runs: always, kind: floor, rules: "none"}}
 	for _, set := range rulesets.All() {
