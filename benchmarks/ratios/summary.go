@@ -27,8 +27,9 @@ func memoryLine(m medians) string {
 	rival, longest := m.bestRival("Flood", "threads=2", "worst-ns")
 	return fmt.Sprintf("In memory `Limiter.Allow` takes %.0f ns for one hot key and %.0f ns among 100,000; the best "+
 		"rival takes %s and %s times as long, from two threads %s and %s. The longest operation in a "+
-		"flood of new keys takes %.1f times the best rival's (%s).", ours("hot"), ours("uniform100k"), best("hot", 1), best("uniform100k", 1), best("hot", 2),
-		best("uniform100k", 2), m.of("Flood", "threads=2", own, "worst-ns")/longest, rival)
+		"flood of new keys takes %.1f times the best rival's (%s).",
+		ours("hot"), ours("uniform100k"), best("hot", 1), best("uniform100k", 1), best("hot", 2), best("uniform100k", 2),
+		m.of("Flood", "threads=2", own, "worst-ns")/longest, rival)
 }
 
 func webLine(m medians) string {
