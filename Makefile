@@ -4,7 +4,7 @@ SHELL := bash
 export GOWORK := off
 
 FUZZTIME ?= 20s
-ROUNDS ?= 6
+ROUNDS ?= 4
 
 .PHONY: test
 test: ## run every module's tests, with the race detector; those that count allocations without it
@@ -27,11 +27,11 @@ fuzz: ## run every fuzz target for FUZZTIME (20s)
 	@.ci/fuzz $(FUZZTIME)
 
 .PHONY: bench
-bench: ## measure everything beside its rivals, for ROUNDS (6) rounds; benchmarks/METHOD.md says how
+bench: ## measure everything beside its rivals, for ROUNDS (4) rounds, or PART of it; benchmarks/METHOD.md says how
 	@ROUNDS=$(ROUNDS) benchmarks/run
 
 .PHONY: bench-check
-bench-check: ## fail if a hot path allocates more than it did, or takes several times as long
+bench-check: ## fail if a hot path allocates more, asks Redis more, or takes several times as long
 	@cd benchmarks && go run ./guard
 
 .PHONY: tidy
