@@ -2,15 +2,21 @@ package main
 
 import "testing"
 
-// TestExchange shows that one trip or one command more is a fault, and one less is none.
+// TestExchange shows that one trip, command or allocation more is a fault, and one less is none.
 func TestExchange(t *testing.T) {
-	e := exchange{trips: 1, commands: 4}
+	e := exchange{most: expense{trips: 1, commands: 4, allocs: 20}}
 	for _, c := range []struct {
-		trips, commands int
-		wantOK          bool
-	}{{1, 4, true}, {0, 0, true}, {1, 3, true}, {2, 4, false}, {1, 5, false}} {
-		if err := e.judge(c.trips, c.commands); (err == nil) != c.wantOK {
-			t.Errorf("%d trips and %d commands: got %v, want a fault %v", c.trips, c.commands, err, !c.wantOK)
+		got    expense
+		wantOK bool
+	}{
+		{expense{1, 4, 20}, true},
+		{expense{0, 0, 0}, true},
+		{expense{2, 4, 20}, false},
+		{expense{1, 5, 20}, false},
+		{expense{1, 4, 21}, false},
+	} {
+		if err := e.judge(c.got); (err == nil) != c.wantOK {
+			t.Errorf("%v: got %v, want a fault %v", c.got, err, !c.wantOK)
 		}
 	}
 }
