@@ -87,7 +87,7 @@ func checkDecisions(t *testing.T, r metrics.Rule, want ...string) {
 func costs(r metrics.Rule) string {
 	var all []string
 	for _, c := range r.Costs {
-		all = append(all, fmt.Sprintf("%v: %d - %d", c.Result, c.Charged, c.Refunded))
+		all = append(all, fmt.Sprintf("%v: %d - %d", c.Result, c.Units, c.Refunded))
 	}
 	return strings.Join(all, ", ")
 }

@@ -77,7 +77,7 @@ func (c *Counters) Observe(_ context.Context, o *httplimit.Observation) {
 		one := &o.Rules[i]
 		var r *rule
 		r, at = c.rules.find(o.Namespace, one.Rule, at)
-		r.cells[token.stripe].count(one)
+		r.cells[token.stripe].count(one, o.Status == 0)
 	}
 	if o.Store > 0 && o.Remote {
 		t.store(o.Store, o.StoreFailed())

@@ -51,7 +51,7 @@ func TestCounts(t *testing.T) {
 	}
 	checkDecisions(t, find(t, s, "", "login"), "allowed by store: 3", "refused by store: 2")
 	checkDecisions(t, find(t, s, "", "twice"), "allowed by store: 5", "refused by store: 0")
-	if got, want := costs(find(t, s, "", "twice")), "allowed: 11 - 0, refused: 0 - 0"; got != want {
+	if got, want := costs(find(t, s, "", "twice")), "allowed: 9 - 0, refused: 0 - 0"; got != want {
 		t.Errorf("costs: got %q, want %q", got, want)
 	}
 	if got := find(t, s, "", "login").NearLimit; got != 1 { // the third, after which nothing is left
@@ -206,7 +206,7 @@ func TestCostsAreBounded(t *testing.T) {
 		send(h, "X", "ann")
 	}
 	got := find(t, c.Snapshot(), "", "greedy").Costs
-	if want := uint64(3 * limiter.MaxCount); got[1].Charged != want {
+	if want := uint64(3 * limiter.MaxCount); got[1].Units != want {
 		t.Errorf("got %+v, want %d refused", got, want)
 	}
 }

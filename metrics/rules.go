@@ -23,27 +23,32 @@ type rule struct {
 	cells []cell // one for each stripe
 }
 
-// cell has a rule's counters of one stripe. Each of them only grows, so that no reader ever sees one shrink: so what
-// was decided at a cost of 1, the usual one, takes one addition and not two.
+// cell has a rule's counters of one stripe. Each of them only grows, so that no reader ever sees one shrink. The usual
+// cost is 1: it takes one addition and not two.
 type cell struct {
-	ones     [results][sources]atomic.Uint64 // decisions about a cost of 1
-	others   [results][sources]atomic.Uint64 // about any other cost
+	ones     [results][sources]atomic.Uint64 // decisions of which a cost of 1 is told
+	others   [results][sources]atomic.Uint64 // all other decisions
 	near     atomic.Uint64
 	cost     [results]atomic.Uint64 // of others, and of Spend
 	refunded [results]atomic.Uint64
 	_        [64]byte // no two cells share a cache line
 }
 
-func (c *cell) count(o *httplimit.Observed) {
+// count counts a decision about a request that has passed or not. What a rule allowed was not charged where another one
+// refused the request.
+func (c *cell) count(o *httplimit.Observed, passed bool) {
 	result, source := o.Result, o.Source
 	if int(result) >= results || int(source) >= sources {
 		return // of a later version of httplimit
 	}
-	if o.Cost == 1 {
+	switch told := passed || result != httplimit.ResultAllowed; {
+	case told && o.Cost == 1:
 		c.ones[result][source].Add(1)
-	} else {
+	case told:
 		c.others[result][source].Add(1)
 		c.cost[result].Add(bounded(o.Cost))
+	default:
+		c.others[result][source].Add(1)
 	}
 	if result == httplimit.ResultAllowed && nearLimit(o) {
 		c.near.Add(1)

@@ -68,10 +68,11 @@ type Decisions struct {
 	Count  uint64
 }
 
-// Cost counts units by what was decided about them. The units of a refused request were asked for and not spent.
+// Cost counts units by what was decided about them. Those of ResultAllowed were charged: where another rule refused the
+// request, what this one allowed is not in it. Those of other results were asked for, and not charged by the request.
 type Cost struct {
 	Result   httplimit.Result
-	Charged  uint64 // by requests and by Spend, before what was given back
+	Units    uint64 // of requests and of Spend, before what was given back
 	Refunded uint64 // given back by Spend, for CountStatus, and by InFlight when a request has ended
 }
 

@@ -26,8 +26,8 @@ func newInstruments(meter metric.Meter) (*instruments, error) {
 	i := &instruments{
 		decisions: m.counter("decisions", "{decision}", "Decisions of rules on requests, by result and by who decided."),
 		requests:  m.counter("requests", "{request}", "Requests by what became of them."),
-		cost: m.counter("cost", "{unit}", "Units that requests asked for and that were charged later, before what was "+
-			"given back."),
+		cost: m.counter("cost", "{unit}", "Units that requests were charged, and then by Spend, before what was given "+
+			"back. Those of a result that is not allowed were only asked for."),
 		refunded: m.counter("refunded", "{unit}", "Units that were given back after the decision."),
 		nearLimit: m.counter("near_limit", "{decision}", "Requests that a rule allowed and that left under a fifth of "+
 			"the limit."),

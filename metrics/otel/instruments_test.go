@@ -120,7 +120,7 @@ func TestValues(t *testing.T) {
 		},
 		"requests": {"outcome=passed": 2, "outcome=refused": 1, "outcome=unavailable": 0},
 		"cost": {
-			"namespace=shop result=allowed rule.name=login":        9,
+			"namespace=shop result=allowed rule.name=login":        6,
 			"namespace=shop result=refused rule.name=login":        0,
 			"namespace=shop result=allowed rule.name=trial":        1,
 			"namespace=shop result=shadow_refused rule.name=trial": 2,

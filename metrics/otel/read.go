@@ -43,7 +43,7 @@ func (r *reader) rule(o metric.Observer, rule *metrics.Rule) {
 	}
 	for _, c := range rule.Costs {
 		result := resultKey.String(c.Result.String())
-		r.count(o, r.cost, c.Charged, namespace, name, result)
+		r.count(o, r.cost, c.Units, namespace, name, result)
 		if c.Refunded > 0 || c.Result == httplimit.ResultAllowed {
 			r.count(o, r.refunded, c.Refunded, namespace, name, result)
 		}

@@ -11,8 +11,8 @@ var (
 	decisions = describe("decisions_total", "Decisions of rules on requests, by result and by who decided.",
 		"namespace", "rule", "result", "source")
 	requests = describe("requests_total", "Requests by what became of them.", "outcome")
-	cost     = describe("cost_total", "Units that requests asked for and that were charged later, before what was "+
-		"given back.", "namespace", "rule", "result")
+	cost     = describe("cost_total", "Units that requests were charged, and then by Spend, before what was given "+
+		"back. Those of a result that is not allowed were only asked for.", "namespace", "rule", "result")
 	refunded = describe("refunded_total", "Units that were given back after the decision.",
 		"namespace", "rule", "result")
 	nearLimit = describe("near_limit_total", "Requests that a rule allowed and that left under a fifth of the limit.",
@@ -79,7 +79,7 @@ func (e emitter) rule(r *metrics.Rule) {
 		e.counter(decisions, d.Count, r.Namespace, r.Name, d.Result.String(), d.Source.String())
 	}
 	for _, c := range r.Costs {
-		e.counter(cost, c.Charged, r.Namespace, r.Name, c.Result.String())
+		e.counter(cost, c.Units, r.Namespace, r.Name, c.Result.String())
 		if c.Refunded > 0 || c.Result == httplimit.ResultAllowed {
 			e.counter(refunded, c.Refunded, r.Namespace, r.Name, c.Result.String())
 		}
