@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -71,4 +72,16 @@ func TestCheckHelp(t *testing.T) {
 	}
 	checkText(t, "standard output", stdout.String(), "usage: httplimit check [-q] FILE...|-")
 	checkText(t, "standard output", stdout.String(), "-q\tprint nothing about a policy that is in order")
+}
+
+// TestCheckOfTheExample: the policy of examples/reload, which docs name, is in order.
+func TestCheckOfTheExample(t *testing.T) {
+	files, err := filepath.Glob("../../examples/*/policy.*")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("got %v and %v, want the policies of the examples", files, err)
+	}
+	var stdout, stderr bytes.Buffer
+	if code := run(append([]string{"check"}, files...), nil, &stdout, &stderr); code != exitOK {
+		t.Errorf("got exit status %d: %s", code, stderr.String())
+	}
 }

@@ -40,6 +40,7 @@ var importPaths = map[string]string{
 	"httplimit":     "github.com/httplimit/httplimit",
 	"limiter":       "github.com/httplimit/httplimit/limiter",
 	"limitertest":   "github.com/httplimit/httplimit/limiter/limitertest",
+	"policy":        "github.com/httplimit/httplimit/policy",
 	"memstore":      "github.com/httplimit/httplimit/limiter/memstore",
 	"kvstore":       "github.com/httplimit/httplimit/limiter/kvstore",
 	"storekit":      "github.com/httplimit/httplimit/limiter/storekit",

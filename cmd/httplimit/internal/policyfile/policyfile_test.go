@@ -196,3 +196,21 @@ func FuzzYAML(f *testing.F) {
 		}
 	})
 }
+
+// TestDocument: the YAML of docs/policy.md is a policy.
+func TestDocument(t *testing.T) {
+	text, err := os.ReadFile("../../../../docs/policy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(string(text), "```yaml\n")[1:]
+	if len(blocks) == 0 {
+		t.Fatal("there is no block of YAML")
+	}
+	for _, block := range blocks {
+		block, _, _ = strings.Cut(block, "```")
+		if _, err := policyfile.Read(policyfile.Stdin, strings.NewReader(block)); err != nil {
+			t.Errorf("%s%v", block, err)
+		}
+	}
+}
