@@ -12,9 +12,9 @@ import (
 //
 // A pattern matches more requests than a router's would, so that no spelling which a router forgives gets around a
 // rule: case makes no difference, nor do a trailing slash, doubled slashes, dot segments, backslashes, parameters
-// behind a semicolon, and letters that are percent-encoded, also several times over. As for http.ServeMux, "GET" is HEAD too,
-// "{name}" is one segment, "{name...}" and a slash at the end are all that begins so. "/export/" matches "/export" too;
-// "/export" and "/export/{$}" match "/export/" and nothing below.
+// behind a semicolon, and letters that are percent-encoded, also several times over. As for http.ServeMux, "GET" is
+// HEAD too, "{name}" is one segment, "{name...}" and a slash at the end are all that begins so. "/export/" matches
+// "/export" too; "/export" and "/export/{$}" match "/export/" and nothing below.
 type Condition struct {
 	text    string
 	pattern *pattern // nil: a name

@@ -28,12 +28,13 @@ var faultCases = map[string]struct {
 	"not UTF-8":        {"{\n \"\ufffd¶\xff\"", []string{": it is not UTF-8 from here on"}},
 	"too deep": {strings.Repeat("[", 10_000) + "¶[", []string{
 		": it is not JSON: invalid character '[' exceeded max depth"}},
-	"another value":  {"¶[]", []string{`: it is a list, want an object with "rules"`}},
-	"null":           {"\r\n¶null", []string{": it is null, want an object"}},
-	"no rules":       {"¶{}", []string{"rules: it is missing"}},
-	"empty rules":    {`{"rules": ¶[]}`, []string{"rules: it is empty, want at least one"}},
-	"rules of null":  {`{"rules": ¶null}`, []string{"rules: null says nothing"}},
-	"many rules":     {`{"rules": ¶[` + strings.Repeat("1,", 1000) + `1]}`, []string{"rules: there are 1001, want at most 1000"}},
+	"another value": {"¶[]", []string{`: it is a list, want an object with "rules"`}},
+	"null":          {"\r\n¶null", []string{": it is null, want an object"}},
+	"no rules":      {"¶{}", []string{"rules: it is missing"}},
+	"empty rules":   {`{"rules": ¶[]}`, []string{"rules: it is empty, want at least one"}},
+	"rules of null": {`{"rules": ¶null}`, []string{"rules: null says nothing"}},
+	"many rules": {`{"rules": ¶[` + strings.Repeat("1,", 1000) + `1]}`, []string{
+		"rules: there are 1001, want at most 1000"}},
 	"a rule of null": {`{"rules": [¶null]}`, []string{"rules[0]: it is null, want an object"}},
 	"letters of several bytes": {`{"namespace": ¶"äöü", "rules": ¶1}`, []string{
 		`namespace: "äöü" is not up to 64`, "rules: it is a number, want a list"}},

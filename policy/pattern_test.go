@@ -188,7 +188,8 @@ func mux(t *testing.T, c policy.Condition) func(*http.Request) bool {
 // requests are those that a server or an adapter may make of a path.
 func requests(path string) []*http.Request {
 	all := []*http.Request{
-		{Method: http.MethodGet, URL: &url.URL{Path: path}}, {Method: http.MethodGet, URL: &url.URL{Path: path, RawPath: path}},
+		{Method: http.MethodGet, URL: &url.URL{Path: path}},
+		{Method: http.MethodGet, URL: &url.URL{Path: path, RawPath: path}},
 		{Method: http.MethodGet}, {},
 	}
 	if u, err := url.ParseRequestURI(path); err == nil {
