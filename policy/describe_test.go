@@ -18,10 +18,11 @@ import (
 // described returns the text of a configuration, which has to be a policy again.
 func described(t *testing.T, cfg httplimit.Config) (text string, unsaid []string) {
 	t.Helper()
-	if _, err := httplimit.New(cfg); err != nil {
+	m, err := httplimit.New(cfg)
+	if err != nil {
 		t.Fatal(err)
 	}
-	p, unsaid := policy.Describe(cfg)
+	p, unsaid := policy.Describe(m.Config())
 	written, err := json.Marshal(p)
 	if err != nil {
 		t.Fatal(err)

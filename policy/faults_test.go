@@ -61,7 +61,7 @@ var faultCases = map[string]struct {
 		`rules[0].key: "ip +" is no identity, want ip,`}},
 	"key, a number": {`{"rules": [{"name": "a", "key": ¶1, "limit": "5/m"}]}`, []string{
 		"rules[0].key: it is a number, want a text"}},
-	"noKey": {one(`, "noKey": ¶"header:host"`), []string{"rules[0].noKey: Host is not among the header fields"}},
+	"noKey": {one(`, "noKey": ¶"header:host"`), []string{"rules[0].noKey: a request has no header field Host"}},
 	"limit": {`{"rules": [{"name": "a", "key": "ip", "limit": ¶"5/w"}]}`, []string{
 		`rules[0].limit: cannot read limit "5/w": unknown unit "w"`}},
 	"plan": {one(`, "plans": {"pro": ¶"5/367d"}`), []string{

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -92,7 +93,7 @@ func parseIdentity(text string) (Identity, error) {
 	case !isToken(name):
 		return i, fmt.Errorf("%.64q is not the name of a header field", name)
 	case i.Kind != Cookie && strings.EqualFold(name, "Host"):
-		return i, fmt.Errorf("Host is not among the header fields of a request, want name:NAME with a key of the program")
+		return i, errors.New("a request has no header field Host, want name:NAME with a key of the program")
 	}
 	return i, nil
 }
