@@ -58,10 +58,15 @@ func (o *planOptions) flags() *flag.FlagSet {
 	set := flag.NewFlagSet("plan", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	set.StringVar(&o.policy, "policy", "", "the policy's `file`")
-	set.StringVar(&o.format, "format", "auto", "format of the logs: "+strings.Join(accesslog.Formats, ", ")+" or nginx:'LOG_FORMAT'")
-	set.StringVar(&o.mapping, "map", "", "names in logs of ltsv, csv and jsonl: 'time=ts,client=ip,path=uri,status=code,method=verb,agent=ua,header.X-User=user'")
-	set.Func("trust", "a `network` of proxies whose X-Forwarded-For is believed, besides trustedProxies of the policy; may be there several times", o.addTrust)
-	set.Func("from", "leave out requests before this `time`: 2025-03-03, 2025-03-03T09:15 or RFC 3339; UTC without a zone", momentFlag(&o.from))
+	set.StringVar(&o.format, "format", "auto",
+		"format of the logs: "+strings.Join(accesslog.Formats, ", ")+" or nginx:'LOG_FORMAT'")
+	set.StringVar(&o.mapping, "map", "",
+		"names in logs of ltsv, csv and jsonl: 'time=ts,client=ip,path=uri,status=code,method=verb,agent=ua,'\n"+
+			"and 'header.X-User=user' for a field of the request's header")
+	set.Func("trust", "a `network` of proxies whose X-Forwarded-For is believed, besides trustedProxies of the policy;\n"+
+		"may be there several times", o.addTrust)
+	set.Func("from", "leave out requests before this `time`: 2025-03-03, 2025-03-03T09:15 or RFC 3339; UTC without a zone",
+		momentFlag(&o.from))
 	set.Func("to", "leave out requests from this `time` on", momentFlag(&o.to))
 	set.BoolVar(&o.suggest, "suggest", false, "print the suggested limits over each window")
 	set.Func("window", "`lengths` of windows to look at besides the rules' own (default "+defaultWindows+")", o.setWindows)
@@ -69,9 +74,11 @@ func (o *planOptions) flags() *flag.FlagSet {
 	set.StringVar(&o.html, "o", "", "write the report with its pictures to this HTML `file`")
 	set.StringVar(&o.json, "json", "", "write the report as JSON to this `file`")
 	set.BoolVar(&o.anonymize, "anonymize", false, "tell no address, user or query")
-	set.DurationVar(&o.maxReorder, "max-reorder", defaultReorder, "put lines in order that are out of it by up to this `duration`")
+	set.DurationVar(&o.maxReorder, "max-reorder", defaultReorder,
+		"put lines in order that are out of it by up to this `duration`")
 	set.Func("max-bytes", "fail if more `bytes` than this are unpacked: 500MB, 64GiB (default 64GiB)", o.setMaxBytes)
-	set.Func("fail-above", "exit with 3 if a rule refuses more than this: `rule=0.5%`; may be there several times", o.addFailAbove)
+	set.Func("fail-above", "exit with 3 if a rule refuses more than this: `rule=0.5%`; may be there several times",
+		o.addFailAbove)
 	_ = set.Parse(nil)
 	o.maxBytes = defaultMaxBytes
 	_ = o.setWindows(defaultWindows)
@@ -89,7 +96,8 @@ func (o *planOptions) check() error {
 	add(len(o.files) == 0, `there is no log: name its files behind the flags, or "-" for standard input`)
 	add(o.top < 1 || o.top > 10_000, "-top: %d is no number of clients, want 1 to 10000", o.top)
 	add(o.maxReorder < 0 || o.maxReorder > 24*time.Hour, "-max-reorder: %v is out of range, want 0 to 24h", o.maxReorder)
-	add(!o.from.IsZero() && !o.to.IsZero() && !o.from.Before(o.to), "-from is not before -to, so no request lies between them")
+	add(!o.from.IsZero() && !o.to.IsZero() && !o.from.Before(o.to),
+		"-from is not before -to, so no request lies between them")
 	if err := accesslog.CheckFormat(o.format, o.mapping); err != nil {
 		errs = append(errs, fmt.Errorf("-%w", err))
 	}
@@ -155,7 +163,8 @@ func (o *planOptions) setMaxBytes(text string) error {
 	units := []struct {
 		name string
 		of   float64
-	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"", 1}}
+	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9},
+		{"TB", 1e12}, {"", 1}}
 	for _, u := range units {
 		digits, ok := strings.CutSuffix(text, u.name)
 		if !ok {
@@ -194,7 +203,8 @@ const planHead = `httplimit plan tells what a policy would have done to the requ
     httplimit plan -policy policy.json -o report.html -suggest access.log access.log.*.gz
     kubectl logs deploy/web | httplimit plan -policy policy.json -format jsonl -map 'time=ts,client=ip' -
 
-Files may be packed by gzip or zstd, and are merged by time; "-" is standard input. Lines that cannot be read are counted.
+Files may be packed by gzip or zstd, and are merged by time; "-" is standard input. Lines that cannot be read are
+counted, and the first of them is shown.
 Exit status: 0; 1 for a bad command line, policy or file; 3 where -fail-above is exceeded.
 
 `

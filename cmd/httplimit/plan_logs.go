@@ -216,9 +216,11 @@ func (l *logs) err() error {
 	for _, f := range l.all {
 		switch {
 		case errors.Is(f.failed, accesslog.ErrTooLong):
-			errs = append(errs, fmt.Errorf("%s: it unpacks to more than %d bytes; raise -max-bytes if it is no trap", f.name, l.options.maxBytes))
+			errs = append(errs, fmt.Errorf("%s: it unpacks to more than %d bytes; raise -max-bytes if it is no trap", f.name,
+				l.options.maxBytes))
 		case f.failed != nil:
-			errs = append(errs, fmt.Errorf("%s: it cannot be read to its end, which lies behind %d lines: %w", f.name, f.lines, reason(f.failed)))
+			errs = append(errs, fmt.Errorf("%s: it cannot be read to its end, which lies behind %d lines: %w", f.name, f.lines,
+				reason(f.failed)))
 		}
 	}
 	return errors.Join(errs...)

@@ -90,11 +90,13 @@ func plannedRule(r *policy.Rule, l *logs) replay.Rule {
 		rule.Notes = append(rule.Notes, fmt.Sprintf("A log tells no client's plan: everybody was held to %s.", r.Limit))
 	}
 	if r.Shadow {
-		rule.Notes = append(rule.Notes, "The rule is shadow: in production it refuses nothing. Its refusals are what it would report.")
+		rule.Notes = append(rule.Notes,
+			"The rule is shadow: in production it refuses nothing. Its refusals are what it would report.")
 	}
 	if r.Percent > 0 && r.Percent < 100 {
-		rule.Notes = append(rule.Notes, fmt.Sprintf("It was in force for %d %% of the clients, by the same hash as in production "+
-			"without a KeySecret; curve and algorithms are for all clients.", r.Percent))
+		rule.Notes = append(rule.Notes,
+			fmt.Sprintf("It was in force for %d %% of the clients, by the same hash as in production "+
+				"without a KeySecret; curve and algorithms are for all clients.", r.Percent))
 	}
 	return rule
 }

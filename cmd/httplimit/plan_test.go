@@ -45,7 +45,8 @@ func planLog(n, clients int, public bool) string {
 	var b strings.Builder
 	for i := range n {
 		at := time.Date(2025, 3, 3, 9, 15, i, 0, time.UTC).Format("02/Jan/2006:15:04:05 -0700")
-		fmt.Fprintf(&b, "%s.%d - - [%s] \"POST /login HTTP/1.1\" %d 7 \"-\" \"Mozilla/5.0\"\n", net, i%clients+1, at, 200+201*(i%2))
+		fmt.Fprintf(&b, "%s.%d - - [%s] \"POST /login HTTP/1.1\" %d 7 \"-\" \"Mozilla/5.0\"\n", net, i%clients+1, at,
+			200+201*(i%2))
 	}
 	return b.String()
 }
@@ -109,7 +110,8 @@ func readJSON(t *testing.T, name string) (out planJSON) {
 func TestPlanWrongUse(t *testing.T) {
 	at := folder(t, map[string]string{
 		"policy.json": planPolicy, "access.log": planLog(60, 30, true), "empty.log": "", "prose.log": "Dear Sir,\nno log\n",
-		"binary.log": "\x7fELF\x00\x00\x00\x00", "bad.json": `{"rules": [{"name": "a", "key": "ip", "limit": "5 per minute"}]}`,
+		"binary.log":  "\x7fELF\x00\x00\x00\x00",
+		"bad.json":    `{"rules": [{"name": "a", "key": "ip", "limit": "5 per minute"}]}`,
 		"user.json":   `{"rules": [{"name": "user", "key": "header:X-User", "limit": "5/m"}]}`,
 		"named.json":  `{"rules": [{"name": "user", "key": "name:user", "limit": "5/m"}]}`,
 		"flight.json": `{"rules": [{"name": "open", "key": "ip", "limit": "5/m", "inFlight": true}]}`,
@@ -122,7 +124,8 @@ func TestPlanWrongUse(t *testing.T) {
 		args []string
 		want []string // of standard error
 	}{
-		"nothing":         {nil, []string{"there is no policy: name its file with -policy", "there is no log: name its files"}},
+		"nothing": {nil, []string{"there is no policy: name its file with -policy",
+			"there is no log: name its files"}},
 		"no log":          {policy, []string{"there is no log"}},
 		"unknown flag":    {[]string{"-polcy", "x"}, []string{"-polcy", "httplimit plan -h"}},
 		"no such log":     {append(policy, at("none.log")), []string{"none.log", "no such file"}},
@@ -138,20 +141,28 @@ func TestPlanWrongUse(t *testing.T) {
 		"map":             {append(policy, "-map", "zeit=ts", at("access.log")), []string{`"zeit=ts" is no pair`}},
 		"trust":           {append(policy, "-trust", "lb", at("access.log")), []string{"want a network such as 10.0.0.0/8"}},
 		"trust everybody": {append(policy, "-trust", "0.0.0.0/0", at("access.log")), []string{"it is everybody"}},
-		"from":            {append(policy, "-from", "yesterday", at("access.log")), []string{"want a time such as 2025-03-03"}},
-		"from and to":     {append(policy, "-from", "2025-03-04", "-to", "2025-03-03", at("access.log")), []string{"-from is not before -to"}},
-		"window":          {append(policy, "-window", "1w", at("access.log")), []string{`"1w" is no length of a window`}},
-		"top":             {append(policy, "-top", "0", at("access.log")), []string{"want 1 to 10000"}},
-		"max-bytes":       {append(policy, "-max-bytes", "much", at("access.log")), []string{"want a number of bytes"}},
-		"too many bytes":  {append(policy, "-max-bytes", "1KB", at("access.log")), []string{"unpacks to more than 1000 bytes; raise -max-bytes"}},
-		"max-reorder":     {append(policy, "-max-reorder", "-1s", at("access.log")), []string{"-max-reorder: -1s is out of range"}},
-		"fail-above":      {append(policy, "-fail-above", "login", at("access.log")), []string{"want a rule's name and a share"}},
-		"no such rule":    {append(policy, "-fail-above", "logout=1%", at("access.log")), []string{`the policy has no rule "logout"`}},
-		"flags behind":    {append(policy, at("access.log"), "-suggest"), []string{"-suggest stands behind a file"}},
-		"untold header":   {[]string{"-policy", at("user.json"), at("access.log")}, []string{`no rule can be replayed`, `"header:X-User" is a header that the log does not tell`}},
-		"untold name":     {[]string{"-policy", at("named.json"), at("access.log")}, []string{`"name:user" is made by your program`}},
-		"in flight":       {[]string{"-policy", at("flight.json"), at("access.log")}, []string{"requests at once"}},
-		"output":          {append(policy, "-o", at("none/out.html"), at("access.log")), []string{"-o: ", "no such file"}},
+		"from": {append(policy, "-from", "yesterday", at("access.log")),
+			[]string{"want a time such as 2025-03-03"}},
+		"from and to": {append(policy, "-from", "2025-03-04", "-to", "2025-03-03", at("access.log")),
+			[]string{"-from is not before -to"}},
+		"window":    {append(policy, "-window", "1w", at("access.log")), []string{`"1w" is no length of a window`}},
+		"top":       {append(policy, "-top", "0", at("access.log")), []string{"want 1 to 10000"}},
+		"max-bytes": {append(policy, "-max-bytes", "much", at("access.log")), []string{"want a number of bytes"}},
+		"too many bytes": {append(policy, "-max-bytes", "1KB", at("access.log")),
+			[]string{"unpacks to more than 1000 bytes; raise -max-bytes"}},
+		"max-reorder": {append(policy, "-max-reorder", "-1s", at("access.log")),
+			[]string{"-max-reorder: -1s is out of range"}},
+		"fail-above": {append(policy, "-fail-above", "login", at("access.log")),
+			[]string{"want a rule's name and a share"}},
+		"no such rule": {append(policy, "-fail-above", "logout=1%", at("access.log")),
+			[]string{`the policy has no rule "logout"`}},
+		"flags behind": {append(policy, at("access.log"), "-suggest"), []string{"-suggest stands behind a file"}},
+		"untold header": {[]string{"-policy", at("user.json"), at("access.log")}, []string{`no rule can be replayed`,
+			`"header:X-User" is a header that the log does not tell`}},
+		"untold name": {[]string{"-policy", at("named.json"), at("access.log")},
+			[]string{`"name:user" is made by your program`}},
+		"in flight": {[]string{"-policy", at("flight.json"), at("access.log")}, []string{"requests at once"}},
+		"output":    {append(policy, "-o", at("none/out.html"), at("access.log")), []string{"-o: ", "no such file"}},
 	} {
 		status, _, stderr := runPlan(t, "", c.args...)
 		if status != exitFault {
@@ -195,7 +206,8 @@ func TestPlanFailAbove(t *testing.T) {
 	at := folder(t, map[string]string{"policy.json": planPolicy, "access.log": planLog(120, 2, true)})
 	for share, want := range map[string]int{"address=10%": exitAbove, "address=99%": exitOK, "login=0%": exitAbove} {
 		status, stdout, stderr := runPlan(t, "", "-policy", at("policy.json"), "-fail-above", share, at("access.log"))
-		if status != want || !strings.Contains(stdout, "RULE") || (want == exitAbove) != strings.Contains(stderr, "-fail-above") {
+		if status != want || !strings.Contains(stdout, "RULE") || (want == exitAbove) != strings.Contains(stderr,
+			"-fail-above") {
 			t.Errorf("with %s the status is %d, want %d; %s", share, status, want, stderr)
 		}
 	}
@@ -211,7 +223,8 @@ func TestPlanStandardInput(t *testing.T) {
 
 func TestPlanFromTo(t *testing.T) {
 	at := folder(t, map[string]string{"policy.json": planPolicy, "access.log": planLog(120, 30, true)})
-	status, _, stderr := runPlan(t, "", "-policy", at("policy.json"), "-from", "2025-03-03T09:15:30", "-to", "2025-03-03T10:16:00+01:00",
+	status, _, stderr := runPlan(t, "", "-policy", at("policy.json"), "-from", "2025-03-03T09:15:30", "-to",
+		"2025-03-03T10:16:00+01:00",
 		"-json", at("out.json"), at("access.log"))
 	out := readJSON(t, at("out.json"))
 	if status != exitOK || out.Input.Parsed != 120 || out.Input.Outside != 90 || out.Rules[0].Requests != 30 {
@@ -230,24 +243,29 @@ func TestPlanWarnings(t *testing.T) {
 		}
 		return text
 	}
-	fine := many("{\"time\":%[2]q,\"client\":\"198.51.100.%[1]d\",\"path\":\"/\",\"status\":200,\"agent\":\"x\"}\n", "2025-03-03T09:%02d:07.123Z")
+	fine := many("{\"time\":%[2]q,\"client\":\"198.51.100.%[1]d\",\"path\":\"/\",\"status\":200,\"agent\":\"x\"}\n",
+		"2025-03-03T09:%02d:07.123Z")
 	for name, c := range map[string]struct{ log, want string }{
-		"fine":            {fine, ""},
-		"whole seconds":   {planLog(90, 30, true), "figures for windows under 10 s are estimates"},
-		"no zone":         {strings.ReplaceAll(fine, "Z\"", "\""), "have no zone and are taken for UTC"},
-		"private":         {planLog(90, 30, false), "All clients have private addresses"},
-		"few":             {planLog(90, 19, true), "There are only 19 clients"},
-		"one":             {planLog(90, 1, true), "All requests come from one client"},
-		"bad lines":       {fine + "x\ny\nz\n", "could not be read"},
-		"whole minutes":   {many("{\"time\":%[2]q,\"client\":\"198.51.100.%[1]d\"}\n", "2025-03-03T09:%02d:00Z"), "All times are whole minutes"},
-		"one minute":      {many("{\"time\":%[2]q,\"client\":\"198.51.100.%[1]d\"}\n", "2025-03-03T09:15:%02d.5Z"), "within one minute"},
+		"fine":          {fine, ""},
+		"whole seconds": {planLog(90, 30, true), "figures for windows under 10 s are estimates"},
+		"no zone":       {strings.ReplaceAll(fine, "Z\"", "\""), "have no zone and are taken for UTC"},
+		"private":       {planLog(90, 30, false), "All clients have private addresses"},
+		"few":           {planLog(90, 19, true), "There are only 19 clients"},
+		"one":           {planLog(90, 1, true), "All requests come from one client"},
+		"bad lines":     {fine + "x\ny\nz\n", "could not be read"},
+		"whole minutes": {many("{\"time\":%[2]q,\"client\":\"198.51.100.%[1]d\"}\n", "2025-03-03T09:%02d:00Z"),
+			"All times are whole minutes"},
+		"one minute": {many("{\"time\":%[2]q,\"client\":\"198.51.100.%[1]d\"}\n", "2025-03-03T09:15:%02d.5Z"),
+			"within one minute"},
 		"out of order":    {fine + strings.SplitAfter(fine, "\n")[38], "1 line was out of order and put in order"},
 		"too late":        {fine + strings.SplitAfter(fine, "\n")[1], "1 line was left out, being more than 2m behind"},
 		"limited already": {strings.Replace(fine, ":200,", ":429,", 1), "answered 429"},
-		"untrusted": {line("198.51.100.1", "03/Mar/2025:09:15:00 +0000", ` "192.0.2.7"`) + line("198.51.100.1", "03/Mar/2025:09:17:00 +0000", ` "192.0.2.8"`),
+		"untrusted": {line("198.51.100.1", "03/Mar/2025:09:15:00 +0000", ` "192.0.2.7"`) + line("198.51.100.1",
+			"03/Mar/2025:09:17:00 +0000", ` "192.0.2.8"`),
 			"no proxy is trusted"},
 	} {
-		at := folder(t, map[string]string{"policy.json": `{"rules": [{"name": "a", "key": "ip", "limit": "5/m"}]}`, "access.log": c.log})
+		at := folder(t, map[string]string{"policy.json": `{"rules": [{"name": "a", "key": "ip", "limit": "5/m"}]}`,
+			"access.log": c.log})
 		status, _, stderr := runPlan(t, "", "-policy", at("policy.json"), "-json", at("out.json"), at("access.log"))
 		if status != exitOK {
 			t.Errorf("%s: the status is %d: %s", name, status, stderr)
@@ -264,9 +282,11 @@ func TestPlanWarnings(t *testing.T) {
 func TestPlanTrust(t *testing.T) {
 	var log strings.Builder
 	for i := range 40 {
-		fmt.Fprintf(&log, "10.0.0.%d - - [03/Mar/2025:09:%02d:07 +0000] \"GET / HTTP/1.1\" 200 7 \"-\" \"x\" \"192.0.2.9, 198.51.100.%d\"\n", i%2+1, i, i%25+1)
+		fmt.Fprintf(&log, "10.0.0.%d - - [03/Mar/2025:09:%02d:07 +0000] \"GET / HTTP/1.1\" 200 7 \"-\" \"x\" "+
+			"\"192.0.2.9, 198.51.100.%d\"\n", i%2+1, i, i%25+1)
 	}
-	at := folder(t, map[string]string{"policy.json": `{"rules": [{"name": "a", "key": "ip", "limit": "5/m"}]}`, "access.log": log.String()})
+	at := folder(t, map[string]string{"policy.json": `{"rules": [{"name": "a", "key": "ip", "limit": "5/m"}]}`,
+		"access.log": log.String()})
 	for args, want := range map[string]int{"": 2, "10.0.0.0/8": 25, "10.0.0.1": 21} {
 		trust := []string{"-policy", at("policy.json"), "-json", at("out.json")}
 		if args != "" {
@@ -274,7 +294,8 @@ func TestPlanTrust(t *testing.T) {
 		}
 		status, _, stderr := runPlan(t, "", append(trust, at("access.log"))...)
 		if out := readJSON(t, at("out.json")); status != exitOK || out.Rules[0].Clients != want || out.Input.Clients != want {
-			t.Errorf("with %q trusted there are %d clients, and %d of the rule, want %d; %s", args, out.Input.Clients, out.Rules[0].Clients, want, stderr)
+			t.Errorf("with %q trusted there are %d clients, and %d of the rule, want %d; %s", args, out.Input.Clients,
+				out.Rules[0].Clients, want, stderr)
 		}
 	}
 }
@@ -291,19 +312,24 @@ func TestPlanAnonymize(t *testing.T) {
 			client = fmt.Sprintf("2001:db8:%x::%x", i%7+1, i+1)
 		}
 		secrets = append(secrets, client)
-		fmt.Fprintf(&log, "%s - alice [03/Mar/2025:09:15:%02d +0000] \"GET /from/%s/mallory@example.net?token=42 HTTP/1.1\" 200 7 \"-\" \"bot of %s\"\n",
+		fmt.Fprintf(&log, "%s - alice [03/Mar/2025:09:15:%02d +0000] "+
+			"\"GET /from/%s/mallory@example.net?token=42 HTTP/1.1\" 200 7 \"-\" \"bot of %s\"\n",
 			client, i/10, client, client)
 	}
 	log.WriteString("198.51.100.200 is no line\n")
 	secrets = append(secrets, "198.51.100.200")
-	at := folder(t, map[string]string{"198.51.100.1.log": log.String(), "empty-198.51.100.2.log": "", "policy.json": `{"rules": [
-		{"name": "a", "key": "ip", "limit": "1/m"}, {"name": "b", "key": "basic", "limit": "2/m"}, {"name": "c", "key": "ip + basic", "limit": "1/h"}]}`})
-	args := []string{"-policy", at("policy.json"), "-anonymize", "-json", at("out.json"), "-o", at("out.html"), at("198.51.100.1.log")}
+	at := folder(t, map[string]string{"198.51.100.1.log": log.String(), "empty-198.51.100.2.log": "",
+		"policy.json": `{"rules": [
+		{"name": "a", "key": "ip", "limit": "1/m"}, {"name": "b", "key": "basic", "limit": "2/m"}, {"name": "c",
+			"key": "ip + basic", "limit": "1/h"}]}`})
+	args := []string{"-policy", at("policy.json"), "-anonymize", "-json", at("out.json"), "-o", at("out.html"),
+		at("198.51.100.1.log")}
 	status, stdout, stderr := runPlan(t, "", args...)
 	if status != exitOK {
 		t.Fatalf("the status is %d: %s", status, stderr)
 	}
-	_, _, faults := runPlan(t, "", "-policy", at("policy.json"), "-anonymize", at("empty-198.51.100.2.log"), at("198.51.100.77.log"))
+	_, _, faults := runPlan(t, "", "-policy", at("policy.json"), "-anonymize", at("empty-198.51.100.2.log"),
+		at("198.51.100.77.log"))
 	texts := map[string]string{"table": stdout, "standard error": stderr, "faults": faults}
 	for _, name := range []string{"out.json", "out.html"} {
 		text, err := os.ReadFile(at(name))
@@ -343,14 +369,15 @@ func TestPlanRules(t *testing.T) {
 		requests, refused int
 		note              string
 	}{
-		"all":          {`"limit": "10/h"`, 600, 400, ""},
-		"when":         {`"limit": "5/h", "when": ["POST /login"]`, 300, 200, ""},
-		"cost":         {`"limit": "10/h", "cost": 5`, 600, 560, ""},
-		"countStatus":  {`"limit": "10/h", "countStatus": [401]`, 600, 220, ""}, // the 10th failure is the 19th request of 30
-		"shadow":       {`"limit": "10/h", "shadow": true`, 600, 400, "The rule is shadow"},
-		"percent":      {`"limit": "10/h", "percent": 50`, 600, -1, "more requests would have been refused"},
-		"plans":        {`"limit": "10/h", "plans": {"pro": "100/h"}`, 600, 400, "A log tells no client's plan"},
-		"ban":          {`"limit": "1/m", "ban": {"after": 2, "within": "10m", "for": "1h"}`, 600, 580, "by the ban"}, // all but the first
+		"all":         {`"limit": "10/h"`, 600, 400, ""},
+		"when":        {`"limit": "5/h", "when": ["POST /login"]`, 300, 200, ""},
+		"cost":        {`"limit": "10/h", "cost": 5`, 600, 560, ""},
+		"countStatus": {`"limit": "10/h", "countStatus": [401]`, 600, 220, ""}, // the 10th failure is the 19th request of 30
+		"shadow":      {`"limit": "10/h", "shadow": true`, 600, 400, "The rule is shadow"},
+		"percent":     {`"limit": "10/h", "percent": 50`, 600, -1, "more requests would have been refused"},
+		"plans":       {`"limit": "10/h", "plans": {"pro": "100/h"}`, 600, 400, "A log tells no client's plan"},
+		// all but the first
+		"ban":          {`"limit": "1/m", "ban": {"after": 2, "within": "10m", "for": "1h"}`, 600, 580, "by the ban"},
 		"notFrom":      {`"limit": "10/h", "notFrom": ["198.51.100.0/28"]`, 150, 100, ""},
 		"suspended":    {`"limit": "0/h"`, 600, 600, ""},
 		"token bucket": {`"limit": "1/m token-bucket burst=10"`, 600, -1, ""},
@@ -365,7 +392,8 @@ func TestPlanRules(t *testing.T) {
 		}
 		got := readJSON(t, at("out.json")).Rules[0]
 		if got.Requests != c.requests || c.refused >= 0 && got.Refused != c.refused ||
-			c.refused < 0 && (got.Refused == 0 || got.Refused >= 400) || !strings.Contains(strings.Join(got.Notes, "\n"), c.note) {
+			c.refused < 0 && (got.Refused == 0 || got.Refused >= 400) || !strings.Contains(strings.Join(got.Notes, "\n"),
+			c.note) {
 			t.Errorf("%s: %d of %d requests were refused, want %d of %d; notes %q", name, got.Refused, got.Requests, c.refused,
 				c.requests, got.Notes)
 		}

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// caddy reads the JSON of Caddy 2. Its versions differ: until 2.4 the peer stood in remote_addr with its port, since 2.5
-// in remote_ip; client_ip, which is what Caddy makes of its trusted proxies, came with 2.7. Caddy can be told to write
-// its time as text.
+// caddy reads the JSON of Caddy 2. Its versions differ: until 2.4 the peer stood in remote_addr with its port, since
+// 2.5 in remote_ip; client_ip, which is what Caddy makes of its trusted proxies, came with 2.7. Caddy can be told to
+// write its time as text.
 type caddy struct{}
 
 type caddyLine struct {

@@ -72,7 +72,8 @@ func (e *Entry) add(name, value string) {
 	}
 }
 
-// setRequest takes a request line apart: "GET /path HTTP/1.1". One that is none, "-" or binary, leaves the Entry as it is.
+// setRequest takes a request line apart: "GET /path HTTP/1.1". One that is none, "-" or binary, leaves the Entry as it
+// is.
 func (e *Entry) setRequest(line string) {
 	method, rest, ok := strings.Cut(line, " ")
 	if !ok || !isToken(method) {

@@ -71,9 +71,11 @@ func newParser(format string, n names) (parser, error) {
 	case "jsonl":
 		return jsonLines{n}, nil
 	case "nginx":
-		return nil, errors.New(`format: write the log_format behind "nginx:", such as nginx:'$remote_addr [$time_local] "$request" $status'`)
+		return nil, errors.New(`format: write the log_format behind "nginx:", such as ` +
+			`nginx:'$remote_addr [$time_local] "$request" $status'`)
 	}
-	return nil, fmt.Errorf("format: there is no %q; there are %s and nginx:'LOG_FORMAT'", format, strings.Join(Formats, ", "))
+	return nil, fmt.Errorf("format: there is no %q; there are %s and nginx:'LOG_FORMAT'", format,
+		strings.Join(Formats, ", "))
 }
 
 // parseLine reads one line and checks what no format may leave out.

@@ -31,7 +31,8 @@ var fixtures = []struct {
 }{
 	{file: "common.log", format: "common", detected: true, want: []accesslog.Entry{
 		{At: nineFifteen - 3600e3, Whole: true, Client: "192.0.2.10", Method: "GET", Target: "/index.html", Status: 200},
-		{At: nineFifteen - 3599e3, Whole: true, Client: "2001:db8:1:2::7", User: "alice", Method: "POST", Target: "/login", Status: 302},
+		{At: nineFifteen - 3599e3, Whole: true, Client: "2001:db8:1:2::7", User: "alice", Method: "POST", Target: "/login",
+			Status: 302},
 		{At: nineFifteen - 3598e3, Whole: true, Client: "host.example.net", Method: "GET", Target: "/", Status: 404},
 	}},
 	{file: "combined.log", format: "combined", detected: true, bad: 4, want: []accesslog.Entry{
@@ -43,7 +44,8 @@ var fixtures = []struct {
 		{At: nineFifteen + 1000, Whole: true, Client: "192.0.2.13", Status: 400},
 		{At: nineFifteen + 2000, Whole: true, Client: "192.0.2.14", Method: "GET", Target: "/c", Status: 200,
 			Agent: "curl/8.5.0", Forwarded: "198.51.100.7, 203.0.113.9"},
-		{At: nineFifteen + 3000, Whole: true, Client: "192.0.2.15", Method: "GET", Target: "/d e", Status: 200, Agent: "curl/8.5.0"},
+		{At: nineFifteen + 3000, Whole: true, Client: "192.0.2.15", Method: "GET", Target: "/d e", Status: 200,
+			Agent: "curl/8.5.0"},
 	}},
 	{file: "vhost.log", format: "vhost", detected: true, want: []accesslog.Entry{
 		{At: nineFifteen, Whole: true, Client: "192.0.2.10", Host: "shop.example.com:443", Method: "GET", Target: "/a",
@@ -53,14 +55,16 @@ var fixtures = []struct {
 	}},
 	{file: "nginx.log", format: nginxFormat, bad: 1, want: []accesslog.Entry{
 		{At: nineFifteen, Whole: true, Client: "192.0.2.10", Method: "GET", Target: "/a", Status: 200, Agent: `curl "x"`,
-			Forwarded: "198.51.100.7", Header: []accesslog.Field{{Name: "x-user", Value: "u-1"}, {Name: "Cookie", Value: "sid=abc"}}},
+			Forwarded: "198.51.100.7",
+			Header:    []accesslog.Field{{Name: "x-user", Value: "u-1"}, {Name: "Cookie", Value: "sid=abc"}}},
 		{At: nineFifteen + 1000, Whole: true, Client: "192.0.2.11", Method: "POST", Target: "/b", Status: 401},
 	}},
 	{file: "caddy.jsonl", format: "caddy", detected: true, bad: 2, want: []accesslog.Entry{
 		{At: nineFifteen + 250, Client: "192.0.2.10", Peer: "10.0.0.5", Forwarded: "203.0.113.1, 192.0.2.10", Method: "GET",
 			Target: "/a?x=1", Host: "example.com", Status: 200, Agent: "curl/8.5.0", User: "bob",
 			Header: []accesslog.Field{{Name: "X-User", Value: "u-1"}}},
-		{At: 1600000000500, Client: "192.0.2.11", Method: "POST", Target: "/b", Host: "example.com", Status: 403, Agent: "curl/7.0"},
+		{At: 1600000000500, Client: "192.0.2.11", Method: "POST", Target: "/b", Host: "example.com", Status: 403,
+			Agent: "curl/7.0"},
 		{At: nineFifteen + 2125, Client: "192.0.2.12", Method: "GET", Target: "/c", Host: "example.com"},
 	}},
 	{file: "traefik.jsonl", format: "traefik", detected: true, bad: 1, want: []accesslog.Entry{
@@ -83,23 +87,26 @@ var fixtures = []struct {
 			Host: "example.com", Status: 502},
 	}},
 	{file: "ltsv.log", format: "ltsv", detected: true, bad: 2, want: []accesslog.Entry{
-		{At: nineFifteen, Whole: true, Client: "192.0.2.10", Host: "example.com", Method: "GET", Target: "/a?b=c", Status: 200,
-			Agent: "curl/8.5.0"},
+		{At: nineFifteen, Whole: true, Client: "192.0.2.10", Host: "example.com", Method: "GET", Target: "/a?b=c",
+			Status: 200,
+			Agent:  "curl/8.5.0"},
 		{At: nineFifteen + 1000, Whole: true, Client: "192.0.2.11", Forwarded: "203.0.113.1", User: "bob", Method: "POST",
 			Target: "/b?c=d", Status: 201},
 	}},
-	{file: "requests.csv", format: "csv", mapping: "time=ts,client=ip,path=uri,status=code,method=verb,agent=ua,header.X-Tenant=tenant",
+	{file: "requests.csv", format: "csv",
+		mapping:  "time=ts,client=ip,path=uri,status=code,method=verb,agent=ua,header.X-Tenant=tenant",
 		detected: true, bad: 2, want: []accesslog.Entry{
 			{At: nineFifteen + 250, NoZone: true, Client: "192.0.2.10", Method: "GET", Target: "/a", Status: 200,
 				Agent: `curl, "the" tool`, Header: []accesslog.Field{{Name: "X-Tenant", Value: "t1"}}},
 			{At: nineFifteen + 1000, Whole: true, NoZone: true, Client: "192.0.2.11", Method: "POST", Target: "/b", Status: 404,
 				Agent: "curl/8.5.0", Header: []accesslog.Field{{Name: "X-Tenant", Value: "t2"}}},
 		}},
-	{file: "requests.jsonl", format: "jsonl", mapping: "client=http.client_ip", detected: true, bad: 2, want: []accesslog.Entry{
-		{At: nineFifteen + 250, Client: "192.0.2.10", Method: "GET", Target: "/a?b=c", Status: 200, Agent: "curl/8.5.0",
-			Header: []accesslog.Field{{Name: "X-User", Value: "u-1"}}},
-		{At: nineFifteen + 1000, Whole: true, Client: "192.0.2.11", Method: "POST", Target: "/b", Status: 404},
-	}},
+	{file: "requests.jsonl", format: "jsonl", mapping: "client=http.client_ip", detected: true, bad: 2,
+		want: []accesslog.Entry{
+			{At: nineFifteen + 250, Client: "192.0.2.10", Method: "GET", Target: "/a?b=c", Status: 200, Agent: "curl/8.5.0",
+				Header: []accesslog.Field{{Name: "X-User", Value: "u-1"}}},
+			{At: nineFifteen + 1000, Whole: true, Client: "192.0.2.11", Method: "POST", Target: "/b", Status: 404},
+		}},
 }
 
 func TestFormats(t *testing.T) {

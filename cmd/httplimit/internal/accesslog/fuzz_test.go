@@ -11,8 +11,8 @@ import (
 	"github.com/httplimit/httplimit/cmd/httplimit/internal/accesslog"
 )
 
-// Each format has a target of its own: whatever a log holds, reading it ends, without a panic, after as many calls as it
-// has lines, and no entry is without a client.
+// Each format has a target of its own: whatever a log holds, reading it ends, without a panic, after as many calls as
+// it has lines, and no entry is without a client.
 
 func FuzzCommon(f *testing.F)  { fuzz(f, "common") }
 func FuzzVhost(f *testing.F)   { fuzz(f, "vhost") }
@@ -76,7 +76,8 @@ func FuzzFormat(f *testing.F) {
 		if accesslog.CheckFormat(format, mapping) != nil {
 			return
 		}
-		l, err := accesslog.Open(bytes.NewReader([]byte(fixtureText(t, "nginx.log"))), accesslog.Options{Format: format, Map: mapping})
+		l, err := accesslog.Open(bytes.NewReader([]byte(fixtureText(t, "nginx.log"))),
+			accesslog.Options{Format: format, Map: mapping})
 		if err != nil {
 			return
 		}

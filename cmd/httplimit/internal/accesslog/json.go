@@ -169,5 +169,6 @@ func hostOf(target string) string {
 func isArray(head []byte) bool {
 	head = bytes.TrimSpace(head)
 	return bytes.HasPrefix(head, []byte("[{")) || bytes.HasPrefix(head, []byte("[\n")) ||
-		bytes.HasPrefix(head, []byte("[\r\n")) || bytes.HasPrefix(head, []byte("{\n")) || bytes.HasPrefix(head, []byte("{\r\n"))
+		bytes.HasPrefix(head, []byte("[\r\n")) || bytes.HasPrefix(head, []byte("{\n")) ||
+		bytes.HasPrefix(head, []byte("{\r\n"))
 }

@@ -8,8 +8,8 @@ import (
 var errLTSV = errors.New("it is not made of label:value pairs")
 
 // ltsv reads labeled tab-separated values: label:value, separated by tabs. Labels are those of ltsv.org, the names of
-// nginx's variables, and what other servers call the same things; a Map adds to them. On ltsv.org host is the client, and
-// vhost the site; where another label is the client, host is the site.
+// nginx's variables, and what other servers call the same things; a Map adds to them. On ltsv.org host is the client,
+// and vhost the site; where another label is the client, host is the site.
 type ltsv struct{ names names }
 
 func (f ltsv) parse(line string, e *Entry) error {

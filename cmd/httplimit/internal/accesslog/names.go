@@ -79,7 +79,8 @@ func parseMap(text string) (names, error) {
 		left, right, ok := strings.Cut(strings.TrimSpace(pair), "=")
 		p := part(left)
 		if !ok || right == "" || !slices.Contains(partNames, p) && !isHeaderPart(left) {
-			return n, fmt.Errorf("%q is no pair such as time=ts; on the left stands one of %s, or header.NAME", pair, list(partNames))
+			return n, fmt.Errorf("%q is no pair such as time=ts; on the left stands one of %s, or header.NAME", pair,
+				list(partNames))
 		}
 		if n.mapped[p] {
 			return n, fmt.Errorf("%s is there twice", left)

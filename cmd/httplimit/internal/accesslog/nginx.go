@@ -41,7 +41,8 @@ func newNginx(format string) (*nginx, error) {
 			return nil, fmt.Errorf("no name follows the $ before %q", behind)
 		}
 		if len(f.parts) > 0 && current.until == "" {
-			return nil, fmt.Errorf("nothing stands between $%s and $%s, so nobody can tell where one ends", current.variable, name)
+			return nil, fmt.Errorf("nothing stands between $%s and $%s, so nobody can tell where one ends", current.variable,
+				name)
 		}
 		f.parts = append(f.parts, current)
 		current, rest = nginxPart{variable: name, part: nginxVariable(name)}, behind

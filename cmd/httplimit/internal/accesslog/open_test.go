@@ -40,10 +40,11 @@ func fixtureText(t *testing.T, file string) string {
 func TestPacked(t *testing.T) {
 	text := []byte(fixtureText(t, "combined.log"))
 	for name, packed := range map[string][]byte{
-		"gzip": gzipped(text), "zstd": zstandard(text), "two gzip members": append(gzipped(text[:300]), gzipped(text[300:])...),
-		"CRLF":            bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")),
-		"byte order mark": append([]byte("\xef\xbb\xbf"), text...),
-		"no last newline": bytes.TrimRight(text, "\n"),
+		"gzip": gzipped(text), "zstd": zstandard(text),
+		"two gzip members": append(gzipped(text[:300]), gzipped(text[300:])...),
+		"CRLF":             bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")),
+		"byte order mark":  append([]byte("\xef\xbb\xbf"), text...),
+		"no last newline":  bytes.TrimRight(text, "\n"),
 	} {
 		l, err := accesslog.Open(bytes.NewReader(packed), accesslog.Options{})
 		if err != nil {
@@ -64,15 +65,16 @@ func TestOpenSaysWhatToDo(t *testing.T) {
 		is                    error
 		want                  string
 	}{
-		"empty":          {text: "", is: accesslog.ErrEmpty},
-		"only newlines":  {text: "\n\n\n", is: accesslog.ErrEmpty},
-		"binary":         {text: "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00", is: accesslog.ErrBinary},
-		"prose":          {text: "This is a letter.\nIt is no log.\n", is: accesslog.ErrFormat, want: "say it with -format"},
-		"an array":       {text: "[\n{\"httpRequest\": {}}\n]\n", want: "jq -c"},
-		"xz":             {text: "\xfd7zXZ\x00\x00\x04", want: "unpack it"},
-		"broken gzip":    {text: "\x1f\x8b\x00nothing", want: "cannot be unpacked"},
-		"format":         {text: log, format: "iis", want: `there is no "iis"`},
-		"log_format":     {text: log, format: "nginx:$remote_addr$time_local", want: "nothing stands between $remote_addr and $time_local"},
+		"empty":         {text: "", is: accesslog.ErrEmpty},
+		"only newlines": {text: "\n\n\n", is: accesslog.ErrEmpty},
+		"binary":        {text: "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00", is: accesslog.ErrBinary},
+		"prose":         {text: "This is a letter.\nIt is no log.\n", is: accesslog.ErrFormat, want: "say it with -format"},
+		"an array":      {text: "[\n{\"httpRequest\": {}}\n]\n", want: "jq -c"},
+		"xz":            {text: "\xfd7zXZ\x00\x00\x04", want: "unpack it"},
+		"broken gzip":   {text: "\x1f\x8b\x00nothing", want: "cannot be unpacked"},
+		"format":        {text: log, format: "iis", want: `there is no "iis"`},
+		"log_format": {text: log, format: "nginx:$remote_addr$time_local",
+			want: "nothing stands between $remote_addr and $time_local"},
 		"no time":        {text: log, format: "nginx:$remote_addr", want: "it has no time"},
 		"no client":      {text: log, format: "nginx:$time_local", want: "it has no client"},
 		"map":            {text: "{}", format: "jsonl", mapping: "when=ts", want: `"when=ts" is no pair`},

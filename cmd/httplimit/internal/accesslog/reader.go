@@ -149,8 +149,8 @@ func (t Tells) with(e *Entry) Tells {
 // Tells returns what the log's first lines tell.
 func (l *Reader) Tells() Tells { return l.tells }
 
-// TellsField reports whether the log tells a field of the requests' header: because its format has it, or its first lines
-// do.
+// TellsField reports whether the log tells a field of the requests' header: because its format has it, or its first
+// lines do.
 func (l *Reader) TellsField(name string) bool {
 	switch name = strings.ToLower(name); name {
 	case "user-agent":
@@ -168,9 +168,9 @@ func (l *Reader) TellsCookie(name string) bool {
 	return l.told["cookie"] || l.told["cookie "+strings.ToLower(name)]
 }
 
-// Next returns what the next line tells. A line that cannot be read is an error of type [*BadLine], after which Next can
-// be called again. After the last line it returns io.EOF. Any other error ends the log. Empty lines, and the names of
-// columns, are passed over.
+// Next returns what the next line tells. A line that cannot be read is an error of type [*BadLine], after which Next
+// can be called again. After the last line it returns io.EOF. Any other error ends the log. Empty lines, and the names
+// of columns, are passed over.
 func (l *Reader) Next() (Entry, error) {
 	for {
 		line, err := l.line()

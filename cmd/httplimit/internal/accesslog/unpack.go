@@ -32,7 +32,8 @@ const zstdWindow = 128 << 20
 
 // openZstd reads with one goroutine, so that many files cost little each.
 func openZstd(r io.Reader) (io.ReadCloser, error) {
-	d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(zstdWindow))
+	d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(zstdWindow))
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,8 @@ func unpack(r io.Reader) (io.Reader, func(), error) {
 			continue
 		}
 		if p.open == nil {
-			return nil, nil, fmt.Errorf("it is packed with %s, which is not read here; unpack it, or pack it with gzip or zstd", p.what)
+			return nil, nil, fmt.Errorf("it is packed with %s, which is not read here; unpack it, or pack it with gzip or zstd",
+				p.what)
 		}
 		text, err := p.open(b)
 		if err != nil {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// anonymizer replaces what says who somebody is. Equal identities have equal names within one run, and other ones in the
-// next: under a secret that nobody knows, as all IPv4 addresses are soon tried.
+// anonymizer replaces what says who somebody is. Equal identities have equal names within one run, and other ones in
+// the next: under a secret that nobody knows, as all IPv4 addresses are soon tried.
 type anonymizer struct{ secret []byte }
 
 func newAnonymizer() *anonymizer {

@@ -15,8 +15,8 @@ type axis struct {
 }
 
 // steps are the lengths to choose from, in seconds. Each is a multiple of the one before.
-var steps = []int64{1, 5, 10, 30, 60, 120, 600, 1800, 3600, 7200, 21600, 43200, 86400, 172800, 864000, 8640000, 86400000,
-	864000000}
+var steps = []int64{1, 5, 10, 30, 60, 120, 600, 1800, 3600, 7200, 21600, 43200, 86400, 172800, 864000, 8640000,
+	86400000, 864000000}
 
 const minuteLevel = 4
 

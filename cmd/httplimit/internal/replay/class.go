@@ -13,7 +13,8 @@ type conduct struct {
 	requests, clientErrors, declared, noAgent uint32
 	robots                                    bool
 	lastAt                                    int64
-	meanGap, spreadGap                        float64 // mean, and sum of squared distances from it (Welford's method), in ms
+	// mean, and sum of squared distances from it (Welford's method), in ms
+	meanGap, spreadGap float64
 }
 
 // The signs of a program, in the order in which they are looked for.

@@ -23,8 +23,8 @@ type result struct {
 	waits                   waits
 }
 
-var algorithms = []limiter.Algorithm{limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow, limiter.TokenBucket,
-	limiter.StrictWindow}
+var algorithms = []limiter.Algorithm{limiter.SlidingWindow, limiter.SlidingLog, limiter.FixedWindow,
+	limiter.TokenBucket, limiter.StrictWindow}
 
 func newComparison(l limiter.Limit) *comparison {
 	c := &comparison{window: l.Window.Milliseconds(), calm: l.Requests}

@@ -18,9 +18,11 @@ func TestPeopleAndBots(t *testing.T) {
 		agent  string
 		want   string
 	}{
-		"a person":             {at: uneven, path: "/", status: 200, agent: person},
-		"it says so":           {at: uneven, path: "/", status: 200, agent: "Mozilla/5.0 (compatible; bingbot/2.0)", want: "declares itself"},
-		"a library":            {at: uneven[:2], path: "/", status: 200, agent: "Go-http-client/1.1", want: "declares itself"},
+		"a person": {at: uneven, path: "/", status: 200, agent: person},
+		"it says so": {at: uneven, path: "/", status: 200, agent: "Mozilla/5.0 (compatible; bingbot/2.0)",
+			want: "declares itself"},
+		"a library": {at: uneven[:2], path: "/", status: 200, agent: "Go-http-client/1.1",
+			want: "declares itself"},
 		"a make of telephones": {at: uneven, path: "/", status: 200, agent: "Mozilla/5.0 (Linux; Android 9; CUBOT X19)"},
 		"no agent":             {at: uneven, path: "/", status: 200, agent: "-", want: "no user agent"},
 		"robots.txt":           {at: uneven, path: "/robots.txt?x", status: 200, agent: person, want: "asked for robots.txt"},

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -11,7 +12,8 @@ import (
 // counter is what is kept of one counter, whatever its algorithm. A limit always comes with the algorithm that the
 // counter was made for.
 type counter struct {
-	number, current, previous int64 // SlidingWindow and FixedWindow; a TokenBucket has its moment and its debt in the first two
+	// SlidingWindow and FixedWindow; a TokenBucket has its moment and its debt in the first two
+	number, current, previous int64
 	log                       *unitLog
 	parts                     *algorithm.Parts
 	ends                      int64 // from then on it is as if it had never been
@@ -137,7 +139,9 @@ func (l *unitLog) giveBack(n int64) {
 
 // TakenAt implements [algorithm.Log].
 func (l *unitLog) TakenAt(n int64) int64 {
-	i, _ := slices.BinarySearchFunc(l.taken, l.gone+n, func(t takenUnits, sum int64) int { return int(min(1, max(-1, t.sum-sum))) })
+	i, _ := slices.BinarySearchFunc(l.taken, l.gone+n, func(t takenUnits, sum int64) int {
+		return cmp.Compare(t.sum, sum)
+	})
 	if i == len(l.taken) {
 		return 0
 	}

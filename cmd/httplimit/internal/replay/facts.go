@@ -81,23 +81,28 @@ func (r *Replay) warnings(in Reading) (all []string) {
 		"forwards, or name your proxies in trustedProxies or with -trust.")
 	few := r.clients() < fewClients
 	private := f.public == 0 && f.names == 0
-	warn(r.clients() > 1 && private, "All clients have private addresses: they are probably your proxies. Log the address "+
-		"that they forward, or name them in trustedProxies or with -trust.")
-	warn(r.clients() > 1 && few && !private, "There are only %d clients: if your service has more, they are probably your "+
-		"proxies. Log the address that they forward, or name them in trustedProxies or with -trust.", r.clients())
+	warn(r.clients() > 1 && private,
+		"All clients have private addresses: they are probably your proxies. Log the address "+
+			"that they forward, or name them in trustedProxies or with -trust.")
+	warn(r.clients() > 1 && few && !private,
+		"There are only %d clients: if your service has more, they are probably your "+
+			"proxies. Log the address that they forward, or name them in trustedProxies or with -trust.", r.clients())
 	warn(f.forwarded > 0 && !r.request.proxies, "The log tells the forwarded address of %s, and no proxy is "+
-		"trusted, so it is not used: name your proxies in trustedProxies or with -trust.", counted(f.forwarded, "request", "requests"))
+		"trusted, so it is not used: name your proxies in trustedProxies or with -trust.",
+		counted(f.forwarded, "request", "requests"))
 	warn(f.seconds == 0 && f.requests > 1, "All times are whole minutes: figures for windows under ten minutes mean "+
 		"nothing. Log the time with its seconds.")
 	warn(f.seconds > 0 && f.fractions == 0, "Times are whole seconds, so that requests of one second look simultaneous: "+
 		"figures for windows under 10 s are estimates.")
-	warn(f.last/60_000 == f.first/60_000 && f.requests > 1 && f.seconds > 0, "All times lie within one minute: too short to "+
-		"tell anything about limits by the minute or longer. Take a log of a week.")
+	warn(f.last/60_000 == f.first/60_000 && f.requests > 1 && f.seconds > 0,
+		"All times lie within one minute: too short to "+
+			"tell anything about limits by the minute or longer. Take a log of a week.")
 	warn(f.zones == 0, "Times have no zone and are taken for UTC.")
 	warn(f.limited > 0, "%s answered 429: a limit was at work already, and these clients might have asked for "+
 		"more or less without it.", counted(f.limited, "request was", "requests were"))
-	warn(f.noRequest*100 > f.requests, "%s no readable request, such as an attempt at TLS. That counts here; in production "+
-		"the server answers it before any rule is asked.", counted(f.noRequest, "line holds", "lines hold"))
+	warn(f.noRequest*100 > f.requests,
+		"%s no readable request, such as an attempt at TLS. That counts here; in production "+
+			"the server answers it before any rule is asked.", counted(f.noRequest, "line holds", "lines hold"))
 	return all
 }
 

@@ -36,7 +36,8 @@ type witness struct {
 }
 
 func (w *witness) Observe(_ context.Context, o *httplimit.Observation) {
-	s := said{client: w.next.Client, at: w.next.At, status: o.Status, refused: map[string]bool{}, waits: map[string]time.Duration{}}
+	s := said{client: w.next.Client, at: w.next.At, status: o.Status, refused: map[string]bool{},
+		waits: map[string]time.Duration{}}
 	for _, one := range o.Rules {
 		s.refused[one.Rule] = one.Result == httplimit.ResultRefused || one.Result == httplimit.ResultBanned
 		s.waits[one.Rule] = one.RetryAfter

@@ -24,8 +24,8 @@ type Merge struct {
 	reordered  int64
 }
 
-// maxWaiting is how many lines of one log wait to be put in order. Where more than these come within maxReorder the order
-// reaches only so far, which bounds the memory.
+// maxWaiting is how many lines of one log wait to be put in order. Where more than these come within maxReorder the
+// order reaches only so far, which bounds the memory.
 const maxWaiting = 100_000
 
 // NewMerge begins to merge logs.
@@ -94,7 +94,8 @@ func (l *orderedLog) start() bool {
 // fill reads until the first entry is sure to be that.
 func (l *orderedLog) fill() {
 	l.filled = true
-	for !l.ended && (len(l.waiting) == 0 || l.newest-l.waiting[0].at <= l.merge.maxReorder) && len(l.waiting) < maxWaiting {
+	for !l.ended && (len(l.waiting) == 0 || l.newest-l.waiting[0].at <= l.merge.maxReorder) &&
+		len(l.waiting) < maxWaiting {
 		e := l.source.Next()
 		switch {
 		case e == nil:

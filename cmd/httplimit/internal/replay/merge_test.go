@@ -53,7 +53,8 @@ func TestMergeOrder(t *testing.T) {
 			got = append(got, e.Client)
 		}
 		if strings.Join(got, " ") != c.want || m.Late() != c.late || m.Reordered() != c.reordered {
-			t.Errorf("%s: %v, %d late, %d reordered, want %s, %d, %d", name, got, m.Late(), m.Reordered(), c.want, c.late, c.reordered)
+			t.Errorf("%s: %v, %d late, %d reordered, want %s, %d, %d", name, got, m.Late(), m.Reordered(), c.want, c.late,
+				c.reordered)
 		}
 	}
 }

@@ -90,11 +90,12 @@ func madeUp(seed uint64, n int, step int64) (texts []string, requests []logged) 
 
 func TestRefusalsAreTheOracles(t *testing.T) {
 	policies := map[string][]oracleRule{
-		"a log":           {{name: "log", limit: 5, window: 10_000}},
-		"a log of one":    {{name: "log", limit: 1, window: 1000}},
-		"a window":        {{name: "fixed", limit: 5, window: 10_000, fixed: true}},
-		"an odd window":   {{name: "fixed", limit: 3, window: 7000, fixed: true}},
-		"both and a long": {{name: "log", limit: 4, window: 5000}, {name: "fixed", limit: 6, window: 15_000, fixed: true}, {name: "long", limit: 60, window: 3_600_000}},
+		"a log":         {{name: "log", limit: 5, window: 10_000}},
+		"a log of one":  {{name: "log", limit: 1, window: 1000}},
+		"a window":      {{name: "fixed", limit: 5, window: 10_000, fixed: true}},
+		"an odd window": {{name: "fixed", limit: 3, window: 7000, fixed: true}},
+		"both and a long": {{name: "log", limit: 4, window: 5000}, {name: "fixed", limit: 6, window: 15_000, fixed: true},
+			{name: "long", limit: 60, window: 3_600_000}},
 	}
 	for name, rules := range policies {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +119,8 @@ func oraclePolicy(rules []oracleRule) replay.Policy {
 	var p replay.Policy
 	for _, r := range rules {
 		rule := byAddress(r.name, "1/s")
-		rule.Limit = limiter.Limit{Requests: r.limit, Window: time.Duration(r.window) * time.Millisecond, Algorithm: limiter.SlidingLog}
+		rule.Limit = limiter.Limit{Requests: r.limit, Window: time.Duration(r.window) * time.Millisecond,
+			Algorithm: limiter.SlidingLog}
 		if r.fixed {
 			rule.Limit.Algorithm = limiter.FixedWindow
 		}
@@ -139,7 +141,8 @@ func compareWithOracle(t *testing.T, seed uint64, rules []oracleRule, requests [
 		want := o.decide(r.client, r.at)
 		for name, refused := range want {
 			if got[i].refused[name] != refused {
-				t.Fatalf("seed %d, request %d of %s at %d: rule %s refused = %v, want %v", seed, i, r.client, r.at, name, !refused, refused)
+				t.Fatalf("seed %d, request %d of %s at %d: rule %s refused = %v, want %v", seed, i, r.client, r.at, name,
+					!refused, refused)
 			}
 			if refused {
 				refusals++

@@ -1,10 +1,10 @@
 // Package replay tells what a policy would have done to the requests of access logs. It gives each of them, at its own
-// time, to the [httplimit.Middleware] that decides in production, over a [Store] on the clock of the log, and counts what
-// comes back. [Merge] puts the entries of several logs in order; [New] makes a [Replay], which takes them one by one, and
-// whose Report tells what it has seen.
+// time, to the [httplimit.Middleware] that decides in production, over a [Store] on the clock of the log, and counts
+// what comes back. [Merge] puts the entries of several logs in order; [New] makes a [Replay], which takes them one by
+// one, and whose Report tells what it has seen.
 //
-// Its memory grows with the clients that the logs tell of and not with their lines: what is counted by time has a bounded
-// number of steps, and what algorithms remember is what they would in production.
+// Its memory grows with the clients that the logs tell of and not with their lines: what is counted by time has a
+// bounded number of steps, and what algorithms remember is what they would in production.
 package replay
 
 import (

@@ -24,10 +24,11 @@ func refusedBy(all []said, rule string) (requests, clients int64) {
 	return requests, int64(len(of))
 }
 
-// What the curve says of a limit, and what the comparison says of an algorithm, is what a policy of that limit alone has
-// done to the same log.
+// What the curve says of a limit, and what the comparison says of an algorithm, is what a policy of that limit alone
+// has done to the same log.
 func TestCurveAndAlgorithmsAreReplays(t *testing.T) {
-	for _, limit := range []string{"5/10s", "7/3s fixed-window", "4/5s token-bucket burst=9", "3/2s strict-window", "1/s", "60/h sliding-log"} {
+	for _, limit := range []string{"5/10s", "7/3s fixed-window", "4/5s token-bucket burst=9", "3/2s strict-window",
+		"1/s", "60/h sliding-log"} {
 		t.Run(limit, func(t *testing.T) {
 			for seed := range uint64(2) {
 				texts, _ := madeUp(seed, 400, []int64{1000, 7}[seed%2])
@@ -104,7 +105,8 @@ func TestReport(t *testing.T) {
 		log.WriteString(combinedLine("198.51.100.1", monday+i*1000, "GET /feed?user=7 HTTP/1.1", 200, "curl/8.5.0"))
 		if slices.Contains(visits, i) { // others now and then
 			for c := range int64(30) {
-				log.WriteString(combinedLine(fmt.Sprintf("203.0.113.%d", c), monday+i*1000, "GET /page HTTP/1.1", 200, "Mozilla/5.0"))
+				log.WriteString(combinedLine(fmt.Sprintf("203.0.113.%d", c), monday+i*1000, "GET /page HTTP/1.1", 200,
+					"Mozilla/5.0"))
 			}
 		}
 	}
@@ -141,7 +143,8 @@ func TestReport(t *testing.T) {
 		t.Fatalf("the most refused are %+v, want one", got.MostRefused)
 	}
 	c := got.MostRefused[0]
-	if c.Key != "198.51.100.1" || c.Refused != 500 || c.Agent != "curl/8.5.0" || !slices.Equal(c.Paths, []string{"/feed"}) ||
+	if c.Key != "198.51.100.1" || c.Refused != 500 || c.Agent != "curl/8.5.0" ||
+		!slices.Equal(c.Paths, []string{"/feed"}) ||
 		c.First.UnixMilli() != monday+10_000 || c.Last.UnixMilli() != monday+599_000 || c.Why != "declares itself" {
 		t.Errorf("the most refused is %+v", c)
 	}

@@ -69,8 +69,8 @@ func present(value string) []string {
 	return []string{value}
 }
 
-// HTTP implements [httplimit.Request]. Where the log has no readable request line, the path is empty. What it returns is
-// of the present entry only: a policy has no functions of its own that might keep it.
+// HTTP implements [httplimit.Request]. Where the log has no readable request line, the path is empty. What it returns
+// is of the present entry only: a policy has no functions of its own that might keep it.
 func (r *request) HTTP() *http.Request {
 	r.setURL()
 	host := r.e.Host

@@ -24,7 +24,8 @@ type Reading struct {
 
 // Report tells what has been seen.
 func (r *Replay) Report(in Reading) report.Data {
-	data := report.Data{Anonymized: r.hidden != nil, Input: r.input(in), Refused: r.refused, ClientsRefused: r.clientsRefused}
+	data := report.Data{Anonymized: r.hidden != nil, Input: r.input(in), Refused: r.refused,
+		ClientsRefused: r.clientsRefused}
 	next := 0
 	for i := range r.policy.Rules {
 		if r.policy.Rules[i].LeftOut != "" {
@@ -40,7 +41,8 @@ func (r *Replay) Report(in Reading) report.Data {
 }
 
 func (r *Replay) input(in Reading) report.Input {
-	data := report.Input{Files: in.Files, Lines: in.Lines, Parsed: in.Lines - in.Bad, Bad: in.Bad, Outside: in.Outside + in.Late,
+	data := report.Input{Files: in.Files, Lines: in.Lines, Parsed: in.Lines - in.Bad, Bad: in.Bad,
+		Outside:  in.Outside + in.Late,
 		FirstBad: in.FirstBad, Format: in.Format, Clients: int64(r.clients()), Warnings: r.warnings(in)}
 	if r.facts.requests > 0 {
 		data.From, data.To = moment(r.facts.first), moment(r.facts.last)
@@ -183,13 +185,15 @@ func (r *Replay) label(key string) string {
 func (r *Replay) notes(u *ruleUse) []string {
 	notes := slices.Clone(u.rule.Notes)
 	if u.config.Percent > 0 && u.config.Percent < 100 && u.outside > 0 {
-		notes = append(notes, "With \"percent\": 100 "+counted(u.outside, "more request", "more requests")+" would have been refused.")
+		notes = append(notes, "With \"percent\": 100 "+
+			counted(u.outside, "more request", "more requests")+" would have been refused.")
 	}
 	if u.banned > 0 {
 		notes = append(notes, counted(u.banned, "refusal is", "refusals are")+" by the ban.")
 	}
 	if u.config.CountStatus != nil && r.facts.statuses < r.facts.requests {
-		notes = append(notes, counted(r.facts.requests-r.facts.statuses, "request has", "requests have")+" no status in the log, and count.")
+		notes = append(notes,
+			counted(r.facts.requests-r.facts.statuses, "request has", "requests have")+" no status in the log, and count.")
 	}
 	if !u.windows[0].exact(u) {
 		notes = append(notes, "The curve of limits is drawn with the arithmetic of sliding-window.")

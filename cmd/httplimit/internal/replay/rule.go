@@ -138,8 +138,8 @@ func (u *ruleUse) count(v *verdict) {
 	u.comparison.see(&c.contender, e.At, v.cost, v.counted)
 }
 
-// refuses reports whether a result is a refusal by the rule. That of a Shadow rule is one, as the policy is only planned;
-// that of a client outside of Percent is none.
+// refuses reports whether a result is a refusal by the rule. That of a Shadow rule is one, as the policy is only
+// planned; that of a client outside of Percent is none.
 func (u *ruleUse) refuses(result httplimit.Result) bool {
 	switch result {
 	case httplimit.ResultBanned:

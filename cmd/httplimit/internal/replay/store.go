@@ -10,8 +10,8 @@ import (
 	"github.com/httplimit/httplimit/limiter/algorithm"
 )
 
-// Store is a [limiter.Store] on the clock of a log: it decides by package algorithm, as all stores do, at the moment that
-// was set last. What has ended is dropped, so that it holds the clients of about the last window. It is safe for
+// Store is a [limiter.Store] on the clock of a log: it decides by package algorithm, as all stores do, at the moment
+// that was set last. What has ended is dropped, so that it holds the clients of about the last window. It is safe for
 // concurrent use.
 type Store struct {
 	mu       sync.Mutex
@@ -125,8 +125,8 @@ func (s *Store) counter(charge *limiter.Charge) *counter {
 	return c
 }
 
-// sweep drops the counters that have ended. The next one comes when there are twice as many as are left, so that it costs
-// each new counter the same.
+// sweep drops the counters that have ended. The next one comes when there are twice as many as are left, so that it
+// costs each new counter the same.
 func (s *Store) sweep() {
 	for _, t := range s.tables {
 		for key, c := range t.counters {

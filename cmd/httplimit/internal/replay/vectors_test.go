@@ -56,7 +56,8 @@ func TestVectors(t *testing.T) {
 
 func replayVector(t *testing.T, a limiter.Algorithm, v vector) {
 	rule := byAddress("rule", "1/s")
-	rule.Limit = limiter.Limit{Requests: v.Limit, Window: time.Duration(v.Window) * time.Millisecond, Algorithm: a, Burst: v.Burst}
+	rule.Limit = limiter.Limit{Requests: v.Limit, Window: time.Duration(v.Window) * time.Millisecond, Algorithm: a,
+		Burst: v.Burst}
 	rule.Cost = func(r *http.Request) (int64, error) { return strconv.ParseInt(r.Header.Get("X-Cost"), 10, 64) }
 	rule.LimitFunc = func(r *http.Request) (limiter.Limit, error) {
 		l := rule.Limit
