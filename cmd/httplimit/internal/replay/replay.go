@@ -138,7 +138,12 @@ func (r *Replay) Close() {
 
 // Request replays one request, whose entry is not to be changed any more. Times must not go back.
 func (r *Replay) Request(e *accesslog.Entry) {
-	r.facts.see(e)
+	if r.facts.see(e); r.facts.requests == 1 {
+		for i := range r.rules { // all pictures begin with the log
+			r.rules[i].minutes.at(e.At)
+			r.rules[i].heat.at(e.At)
+		}
+	}
 	r.store.SetClock(e.At)
 	r.request.begin(e)
 	r.client, r.declares = r.findClient(e), r.agents.declares(e.Agent)
