@@ -88,7 +88,7 @@ func (o *planOptions) write(data report.Data, stdout io.Writer) error {
 		return fmt.Errorf("standard output: %w", err)
 	}
 	if o.suggest {
-		if err := writeSuggestions(stdout, data); err != nil {
+		if err := report.WriteSuggestions(stdout, data); err != nil {
 			return fmt.Errorf("standard output: %w", err)
 		}
 	}
@@ -137,29 +137,6 @@ func reason(err error) error {
 	if errors.As(err, &link) {
 		return link.Err
 	}
-	return err
-}
-
-// writeSuggestions tells the suggested limit for each rule over windows of each length.
-func writeSuggestions(w io.Writer, data report.Data) error {
-	var b strings.Builder
-	b.WriteString("\nSuggested limits by window\n")
-	for _, rule := range data.Rules {
-		for _, window := range rule.Windows {
-			s, why := window.Suggest(rule.Limit.Algorithm)
-			if why != "" {
-				fmt.Fprintf(&b, "%s, %s: %s\n", rule.Name, window.Length, why)
-				continue
-			}
-			fmt.Fprintf(&b, "%s: %s, resting on %d people", rule.Name, s.Limit, s.Rests)
-			if s.Replayed {
-				fmt.Fprintf(&b, "; would have refused %d requests of %d clients", s.People.Refused+s.Bots.Refused,
-					s.People.ClientsRefused+s.Bots.ClientsRefused)
-			}
-			b.WriteString("\n")
-		}
-	}
-	_, err := io.WriteString(w, b.String())
 	return err
 }
 

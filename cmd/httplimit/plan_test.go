@@ -58,7 +58,7 @@ func TestPlan(t *testing.T) {
 	if status != exitOK || stderr != "" {
 		t.Fatalf("the status is %d, want 0; %s", status, stderr)
 	}
-	for _, want := range []string{"RULE", "address", "login", "There are only 2 clients", "Suggested limits by window"} {
+	for _, want := range []string{"RULE", "address", "login", "There are only 2 clients", "Suggested limits, by window"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("the table lacks %q:\n%s", want, stdout)
 		}
@@ -397,5 +397,67 @@ func TestPlanRules(t *testing.T) {
 			t.Errorf("%s: %d of %d requests were refused, want %d of %d; notes %q", name, got.Refused, got.Requests, c.refused,
 				c.requests, got.Notes)
 		}
+	}
+}
+
+// Names in the place of addresses are clients as they stand, and IPv6 addresses count by /64.
+func TestPlanClients(t *testing.T) {
+	var log strings.Builder
+	clients := []string{"pc1.example.net", "pc2.example.net", "2001:db8::1", "2001:db8::2", "2001:db8:0:1::1", "192.0.2.1"}
+	for i, client := range append(clients, clients...) {
+		fmt.Fprintf(&log, "%s - - [03/Mar/2025:09:15:%02d +0000] \"GET / HTTP/1.1\" 200 7 \"-\" \"x\"\n", client, i)
+	}
+	at := folder(t, map[string]string{"access.log": log.String(),
+		"policy.json": `{"rules": [{"name": "a", "key": "ip", "limit": "1/h"}]}`})
+	status, _, stderr := runPlan(t, "", "-policy", at("policy.json"), "-json", at("out.json"), "-o", at("out.html"),
+		at("access.log"))
+	if r := readJSON(t, at("out.json")).Rules[0]; status != exitOK || r.Clients != 5 || r.Refused != 7 {
+		t.Errorf("%d clients and %d refusals, want 5 and 7; %s", r.Clients, r.Refused, stderr)
+	}
+	html, err := os.ReadFile(at("out.html"))
+	for _, name := range []string{"pc1.example.net", "2001:db8::/64", "192.0.2.1"} {
+		if !bytes.Contains(html, []byte(name)) {
+			t.Errorf("the page does not name %s: %v", name, err)
+		}
+	}
+}
+
+// A key that a log_format tells is replayed, by the same code as in production.
+func TestPlanHeaderKey(t *testing.T) {
+	var log strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&log, "192.0.2.%d|%d.5|GET / HTTP/1.1|200|user-%d|sid-%d\n", i%20, 1740993300+i, i%4, i%2)
+	}
+	at := folder(t, map[string]string{"access.log": log.String(), "policy.json": `{"rules": [
+		{"name": "user", "key": "header:X-User", "limit": "5/h"},
+		{"name": "session", "key": "cookie:sid", "limit": "1000/h"},
+		{"name": "both", "key": "header:X-User + ip", "limit": "1/h", "shadow": true},
+		{"name": "other", "key": "cookie:other", "limit": "5/h"}]}`})
+	status, _, stderr := runPlan(t, "", "-policy", at("policy.json"), "-json", at("out.json"),
+		"-format", "nginx:$remote_addr|$msec|$request|$status|$http_x_user|$cookie_sid", at("access.log"))
+	if status != exitOK {
+		t.Fatal(stderr)
+	}
+	rules := readJSON(t, at("out.json")).Rules
+	for i, want := range []struct{ clients, refused int }{{4, 20}, {2, 0}, {20, 20}} {
+		if rules[i].Clients != want.clients || rules[i].Refused != want.refused {
+			t.Errorf("rule %s has %d clients and %d refusals, want %+v", rules[i].Name, rules[i].Clients, rules[i].Refused, want)
+		}
+	}
+	if rules[3].LeftOut == "" {
+		t.Error("a cookie that the log does not tell was replayed")
+	}
+}
+
+func TestProgress(t *testing.T) {
+	half := &logFile{size: 1000, raw: &countedReader{}}
+	half.raw.n.Store(500)
+	p := &progress{logs: &logs{all: []*logFile{half}}, lines: 20_000}
+	if got, want := p.text(2*time.Second), "20000 lines, 10000 lines/s, 50 %, 2s left"; got != want {
+		t.Errorf("the progress is %q, want %q", got, want)
+	}
+	half.size = 0 // a pipe
+	if got, want := p.text(2*time.Second), "20000 lines, 10000 lines/s"; got != want {
+		t.Errorf("the progress of a pipe is %q, want %q", got, want)
 	}
 }

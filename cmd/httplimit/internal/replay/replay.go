@@ -110,12 +110,14 @@ func (r *Replay) configure() (err error) {
 			continue
 		}
 		cfg.Rules = append(cfg.Rules, rule)
-		r.rules = append(r.rules, newRuleUse(rule, &r.policy.Rules[i], r.options.Windows))
+		use := newRuleUse(rule, &r.policy.Rules[i], r.options.Windows)
+		use.number = len(r.rules)
+		r.rules = append(r.rules, use)
 	}
 	if len(cfg.Rules) == 0 {
 		return nil
 	}
-	cfg.Store, cfg.Logger = r.store, slog.New(slog.DiscardHandler)
+	cfg.Store, cfg.Logger, cfg.Headers = r.store, slog.New(slog.DiscardHandler), httplimit.NoHeaders
 	cfg.Observer = httplimit.Observers(observer{r}, cfg.Observer)
 	if r.limit, err = httplimit.New(cfg); err != nil {
 		return err

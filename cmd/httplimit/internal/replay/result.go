@@ -76,7 +76,7 @@ func (r *Replay) ruleReport(u *ruleUse) report.Rule {
 	u.heat.at(r.facts.last)
 	data.Timeline.Start, data.Timeline.Step = u.minutes.start(), u.minutes.step()
 	data.Timeline.Passed, data.Timeline.Refused = u.timeline.fill(&u.minutes)
-	clients := slices.SortedFunc(maps.Values(u.clients), func(a, b *clientUse) int {
+	clients := slices.SortedFunc(slices.Values(u.clients), func(a, b *clientUse) int {
 		return cmp.Or(cmp.Compare(b.refused, a.refused), cmp.Compare(b.requests, a.requests), cmp.Compare(a.key, b.key))
 	})
 	for _, c := range clients {

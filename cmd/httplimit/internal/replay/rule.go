@@ -15,7 +15,8 @@ type ruleUse struct {
 	rule       *Rule
 	windows    []windowKind // the rule's own first
 	comparison *comparison
-	clients    map[string]*clientUse // by key
+	number     int          // among those that are replayed
+	clients    []*clientUse // one for each key
 	minutes    axis
 	heat       axis
 	timeline   tally
@@ -48,13 +49,14 @@ type clientUse struct {
 	conduct           *conduct // for a key by address that of the address, whatever rules it was under
 	requests, refused int64
 	windows           []windowUse
+	room              [5]windowUse // for windows, where there are no more: it saves a jump through memory
 	contender         contender
 	heat              tally
 	refusals          *refusals // nil: none
 }
 
 func newRuleUse(config httplimit.Rule, rule *Rule, windows []time.Duration) ruleUse {
-	u := ruleUse{config: config, rule: rule, clients: map[string]*clientUse{}, comparison: newComparison(config.Limit),
+	u := ruleUse{config: config, rule: rule, comparison: newComparison(config.Limit),
 		minutes: axis{level: minuteLevel, most: maxMinutes}, heat: axis{most: maxHeat}}
 	lengths := slices.Clone(windows)
 	slices.Sort(lengths)
@@ -158,13 +160,22 @@ func (u *ruleUse) refuses(result httplimit.Result) bool {
 
 // clientOf returns the client of a key.
 func (r *Replay) clientOf(u *ruleUse, key string) *clientUse {
-	c := u.clients[key]
+	k := r.store.use(key)
+	for len(k.clients) <= u.number {
+		k.clients = append(k.clients, nil)
+	}
+	c := k.clients[u.number]
 	if c == nil {
-		c = &clientUse{key: strings.Clone(key), windows: make([]windowUse, len(u.windows))}
-		if c.conduct = &r.client.conduct; !u.rule.ByAddress {
+		c = &clientUse{key: k.key, conduct: &r.client.conduct}
+		if c.windows = c.room[:0]; len(u.windows) > len(c.room) {
+			c.windows = make([]windowUse, len(u.windows))
+		}
+		c.windows = c.windows[:len(u.windows)]
+		if !u.rule.ByAddress {
 			c.conduct = &conduct{}
 		}
-		u.clients[c.key] = c
+		k.clients[u.number] = c
+		u.clients = append(u.clients, c)
 	}
 	return c
 }

@@ -16,28 +16,36 @@ import (
 type Store struct {
 	mu       sync.Mutex
 	now      int64 // Unix milliseconds
-	tables   []*table
-	counters int // in all tables
-	sweepAt  int // how many counters there have to be for the next look at what has ended
+	tables   []table
+	keys     map[string]*keyUse
+	last     *keyUse // asked for last: rules of one request mostly have the same key
+	counters int     // of all keys
+	sweepAt  int     // how many counters there have to be for the next look at what has ended
 
 	batch []*counter
 	usage []algorithm.Usage
 	of    []int
 }
 
-// table has the counters of one limit by key. There are few limits and many keys.
+// table is one limit. There are few limits and many keys.
 type table struct {
 	scope     string
 	algorithm limiter.Algorithm
 	window    time.Duration
-	counters  map[string]*counter
+}
+
+// keyUse is what is kept of one key.
+type keyUse struct {
+	key      string
+	counters []*counter   // by table; nil where there is none
+	clients  []*clientUse // by rule of the Replay; nil where there is none
 }
 
 // minSweep is how many counters are kept without a look at what has ended.
 const minSweep = 4096
 
 // NewStore returns an empty Store. Its clock stands at 1970.
-func NewStore() *Store { return &Store{sweepAt: minSweep} }
+func NewStore() *Store { return &Store{keys: map[string]*keyUse{}, sweepAt: minSweep} }
 
 // SetClock sets the moment of the decisions that follow, in Unix milliseconds.
 func (s *Store) SetClock(now int64) {
@@ -97,45 +105,68 @@ func (s *Store) firstOf(i int) bool {
 	return true
 }
 
-// table returns the table of the limit that a charge asks, and makes it if there is none.
-func (s *Store) table(c *limiter.Charge) *table {
-	for _, t := range s.tables {
+// table returns the number of the limit that a charge asks.
+func (s *Store) table(c *limiter.Charge) int {
+	for i := range s.tables {
+		t := &s.tables[i]
 		if t.window == c.Limit.Window && t.algorithm == c.Limit.Algorithm && t.scope == c.Scope {
-			return t
+			return i
 		}
 	}
-	t := &table{strings.Clone(c.Scope), c.Limit.Algorithm, c.Limit.Window, map[string]*counter{}}
-	s.tables = append(s.tables, t)
-	return t
+	s.tables = append(s.tables, table{strings.Clone(c.Scope), c.Limit.Algorithm, c.Limit.Window})
+	return len(s.tables) - 1
+}
+
+// use returns what is kept of a key, and keeps something if it was unknown.
+func (s *Store) use(key string) *keyUse {
+	if s.last != nil && s.last.key == key {
+		return s.last
+	}
+	k := s.keys[key]
+	if k == nil {
+		k = &keyUse{key: strings.Clone(key)}
+		s.keys[k.key] = k
+	}
+	s.last = k
+	return k
 }
 
 // counter returns the counter that a charge asks, and makes it if there is none.
 func (s *Store) counter(charge *limiter.Charge) *counter {
-	t := s.table(charge)
-	c := t.counters[charge.Key]
-	if c != nil {
-		return c
-	}
 	if s.counters >= s.sweepAt {
 		s.sweep()
 	}
-	c = &counter{}
-	t.counters[strings.Clone(charge.Key)] = c
-	s.counters++
-	return c
+	table, k := s.table(charge), s.use(charge.Key)
+	for len(k.counters) <= table {
+		k.counters = append(k.counters, nil)
+	}
+	if k.counters[table] == nil {
+		k.counters[table] = &counter{}
+		s.counters++
+	}
+	return k.counters[table]
 }
 
-// sweep drops the counters that have ended. The next one comes when there are twice as many as are left, so that it
-// costs each new counter the same.
+// sweep drops the counters that have ended, and keys of which nothing is left. The next one comes when there are twice
+// as many counters as are left, so that it costs each new counter the same.
 func (s *Store) sweep() {
-	for _, t := range s.tables {
-		for key, c := range t.counters {
-			if c.ends <= s.now && !s.inBatch(c) {
-				delete(t.counters, key)
+	for key, k := range s.keys {
+		left := len(k.clients)
+		for i, c := range k.counters {
+			switch {
+			case c == nil:
+			case c.ends <= s.now && !s.inBatch(c):
+				k.counters[i] = nil
 				s.counters--
+			default:
+				left++
 			}
 		}
+		if left == 0 {
+			delete(s.keys, key)
+		}
 	}
+	s.last = nil
 	s.sweepAt = max(minSweep, 2*s.counters)
 }
 
@@ -156,8 +187,9 @@ func (s *Store) Reset(ctx context.Context, charges []limiter.Charge) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range charges {
-		if t := s.table(&charges[i]); t.counters[charges[i].Key] != nil {
-			delete(t.counters, charges[i].Key)
+		table, k := s.table(&charges[i]), s.use(charges[i].Key)
+		if table < len(k.counters) && k.counters[table] != nil {
+			k.counters[table] = nil
 			s.counters--
 		}
 	}
