@@ -313,7 +313,7 @@ func TestPlanAnonymize(t *testing.T) {
 		}
 		secrets = append(secrets, client)
 		fmt.Fprintf(&log, "%s - alice [03/Mar/2025:09:15:%02d +0000] "+
-			"\"GET /from/%s/mallory@example.net?token=42 HTTP/1.1\" 200 7 \"-\" \"bot of %s\"\n",
+			"\"GET /from/%s/~alice/mallory@example.net?token=42 HTTP/1.1\" 200 7 \"-\" \"bot of %s\"\n",
 			client, i/10, client, client)
 	}
 	log.WriteString("198.51.100.200 is no line\n")

@@ -146,6 +146,9 @@ func (r *Replay) Request(e *accesslog.Entry) {
 			r.rules[i].heat.at(e.At)
 		}
 	}
+	if r.hidden != nil {
+		r.hidden.note(e.User)
+	}
 	r.store.SetClock(e.At)
 	r.request.begin(e)
 	r.client, r.declares = r.findClient(e), r.agents.declares(e.Agent)

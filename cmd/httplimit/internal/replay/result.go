@@ -167,7 +167,7 @@ func (r *Replay) clientReport(c *clientUse) report.Client {
 	if r.hidden != nil {
 		client.Agent = r.hidden.text(client.Agent)
 		for i := range client.Paths {
-			client.Paths[i] = r.hidden.text(client.Paths[i])
+			client.Paths[i] = r.hidden.path(client.Paths[i], func(s string) bool { return s != "" && r.store.keys[s] != nil })
 		}
 	}
 	return client
