@@ -247,6 +247,7 @@ func parsePages() *template.Template {
 		"seconds": func(n int) time.Duration { return time.Duration(n) * time.Second },
 		"clock":   clock,
 		"since":   func(now, then time.Time) time.Duration { return max(0, now.Sub(then)) },
+		"whole":   func(d time.Duration) time.Duration { return max(time.Second, d.Truncate(time.Second)) },
 		"zone":    func(t time.Time) string { return t.Format("MST") },
 		"join":    func(all []string) string { return strings.Join(all, ", ") },
 		"bounds":  bounds,

@@ -13,18 +13,25 @@ type chartView struct {
 }
 
 func (o *overview) refusedChart() chartView {
-	s, w := &o.Requests.Series, &o.Requests.Window
-	v := o.newChartView("refused", "Refused", bucketSeconds,
-		chartSeries{"refused", s.Refused}, chartSeries{"unavailable", s.Unavailable})
-	v.Value = rate(float64(o.Requests.Now.Refused)/float64(w.NowSeconds)) + "/s now"
+	v := o.upToNow().newChartView("refused", "Refused", bucketSeconds,
+		chartSeries{"refused", o.live.Refused}, chartSeries{"unavailable", o.live.Unavailable})
+	v.Value = rate(float64(o.Requests.Now.Refused)/float64(o.Requests.Window.NowSeconds)) + "/s now"
 	return v
 }
 
 func (o *overview) passedChart() chartView {
-	s, w := &o.Requests.Series, &o.Requests.Window
-	v := o.newChartView("passed", "Passed", bucketSeconds, chartSeries{"passed", s.Passed})
-	v.Value = rate(float64(o.Requests.Now.Passed)/float64(w.NowSeconds)) + "/s now"
+	v := o.upToNow().newChartView("passed", "Passed", bucketSeconds, chartSeries{"passed", o.live.Passed})
+	v.Value = rate(float64(o.Requests.Now.Passed)/float64(o.Requests.Window.NowSeconds)) + "/s now"
 	return v
+}
+
+// upToNow returns o with the time of the series that ends now.
+func (o *overview) upToNow() *overview {
+	moved := *o
+	if o.second%bucketSeconds != 0 {
+		moved.Requests.Window.From = o.Requests.Window.From.Add(bucketSeconds * time.Second)
+	}
+	return &moved
 }
 
 // newChartView draws the last 15 minutes in bars of so many seconds.

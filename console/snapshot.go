@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/httplimit/httplimit"
@@ -31,6 +32,7 @@ type overview struct {
 
 	watch  *watch
 	second uint32
+	live   requestSeries // as the series of Requests, but up to now: the last bucket is not over
 }
 
 // process says whose figures these are: one process of several.
@@ -149,12 +151,13 @@ type degraded struct {
 	Cause  string    `json:"cause"`
 }
 
+// problem is a server that does not answer, or rules that their stores cannot decide.
 type problem struct {
-	What  string    `json:"what"`
-	Where string    `json:"where"`
-	Since time.Time `json:"since,omitzero"`
-	Cause string    `json:"cause,omitempty"`
-	// Effect is what becomes of requests meanwhile.
+	Server string    `json:"server,omitempty"` // its store and its address
+	Rules  []string  `json:"rules,omitempty"`
+	Since  time.Time `json:"since,omitzero"`
+	Cause  string    `json:"cause,omitempty"`
+	// Effect is what becomes of the requests of Rules meanwhile.
 	Effect string `json:"effect,omitempty"`
 	// NextProbe is when the store asks the server again.
 	NextProbe time.Time `json:"nextProbe,omitzero"`
@@ -231,6 +234,24 @@ func (o *overview) readRequests(h *history) {
 		q.Series.Passed = append(q.Series.Passed, n.Passed)
 		q.Series.Refused = append(q.Series.Refused, n.Refused)
 		q.Series.Unavailable = append(q.Series.Unavailable, n.Unavailable)
+	}
+	o.readLive(all)
+}
+
+// readLive makes the series that ends now: the rate of the last bucket is that of the seconds of it that are over.
+func (o *overview) readLive(all []tally) {
+	o.live = o.Requests.Series
+	over := len(all) - keptSeconds
+	if over == 0 {
+		return
+	}
+	n := requestsOf(all[keptSeconds:])
+	add := func(series []uint64, last uint64) []uint64 {
+		return append(slices.Clone(series[1:]), last*bucketSeconds/uint64(over))
+	}
+	o.live = requestSeries{
+		Passed: add(o.live.Passed, n.Passed), Refused: add(o.live.Refused, n.Refused),
+		Unavailable: add(o.live.Unavailable, n.Unavailable),
 	}
 }
 
@@ -312,30 +333,48 @@ func (o *overview) findProblems() {
 		for _, server := range s.stats.Servers {
 			if !server.Healthy {
 				o.Problems = append(o.Problems, problem{
-					What: "server", Where: s.name + " " + server.Address, Since: server.Since, Cause: clip(server.Cause),
+					Server: s.name + " " + server.Address, Since: server.Since, Cause: clip(server.Cause),
 					NextProbe: server.NextProbe,
 				})
 			}
 		}
 	}
+	servers := len(o.Problems)
 	for _, row := range o.Rules {
-		if d := row.Degraded; d != nil {
-			o.Problems = append(o.Problems, problem{
-				What: "rule", Where: row.Name, Since: d.Since, Cause: d.Cause, Effect: effectOf(d.Policy),
-			})
+		if row.Degraded != nil {
+			o.addDegraded(row, servers)
 		}
 	}
+}
+
+// addDegraded adds a rule to the problem of those that fare likewise. Where a server is to blame, its cause is enough.
+func (o *overview) addDegraded(row *ruleRow, servers int) {
+	d, effect := row.Degraded, effectOf(row.Degraded.Policy)
+	for i := servers; i < len(o.Problems); i++ {
+		if p := &o.Problems[i]; p.Effect == effect {
+			p.Rules = append(p.Rules, row.Name)
+			if d.Since.Before(p.Since) {
+				p.Since = d.Since
+			}
+			return
+		}
+	}
+	p := problem{Rules: []string{row.Name}, Since: d.Since, Effect: effect}
+	if servers == 0 {
+		p.Cause = d.Cause
+	}
+	o.Problems = append(o.Problems, p)
 }
 
 // effectOf says what becomes of the requests of a rule that its store cannot decide.
 func effectOf(policy string) string {
 	switch policy {
 	case httplimit.FailOpen.String():
-		return "its requests pass uncounted"
+		return "requests pass uncounted"
 	case httplimit.FailClosed.String():
-		return "its requests are answered 503"
+		return "requests are answered 503"
 	}
-	return "this process counts its share of the limit"
+	return "this process counts, up to its share of the limit"
 }
 
 // clip shortens a text that may be anybody's.

@@ -3,9 +3,11 @@
 
 const live = document.getElementById("live");
 const liveText = document.getElementById("live-text");
-const say = (state, text) => {
+const liveTime = document.getElementById("live-time"); // apart, as a change of the other is read aloud
+const say = (state, text, time = "") => {
   if (live.dataset.state !== state) live.dataset.state = state;
   if (liveText.textContent !== text) liveText.textContent = text;
+  liveTime.textContent = time;
 };
 
 const parse = (html) => {
@@ -61,7 +63,7 @@ function connect() {
   source.onmessage = ({ data }) => {
     const { time, parts } = JSON.parse(data);
     for (const { id, html } of parts) update(id, html);
-    say("live", "live, " + time);
+    say("live", "live", time);
     alive();
   };
   source.addEventListener("full", () => {
