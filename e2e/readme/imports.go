@@ -38,6 +38,7 @@ var importPaths = map[string]string{
 	"url":      "net/url",
 
 	"httplimit":     "github.com/httplimit/httplimit",
+	"console":       "github.com/httplimit/httplimit/console",
 	"limiter":       "github.com/httplimit/httplimit/limiter",
 	"limitertest":   "github.com/httplimit/httplimit/limiter/limitertest",
 	"policy":        "github.com/httplimit/httplimit/policy",
