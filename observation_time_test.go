@@ -20,11 +20,13 @@ func (o *timesTold) Observe(_ context.Context, told *httplimit.Observation) {
 
 // TestObservationTime: the moment of the decision, also where no rule applied, and where the limit of 0 refused.
 func TestObservationTime(t *testing.T) {
+	never := ip(limiter.PerDay(5))
+	never.When = func(*http.Request) bool { return false }
 	synctest.Test(t, func(t *testing.T) {
 		for name, rule := range map[string]httplimit.Rule{
 			"counted":  ip(limiter.PerDay(5)),
 			"refused":  ip(limiter.PerDay(0)),
-			"no rules": {Name: "ip", Key: httplimit.ClientIP(), Limit: limiter.PerDay(5), When: func(*http.Request) bool { return false }},
+			"no rules": never,
 		} {
 			told := &timesTold{}
 			m := mustNew(t, httplimit.Config{Observer: told, Rules: []httplimit.Rule{rule}})

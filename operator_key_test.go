@@ -37,7 +37,8 @@ func TestOperatorsKeys(t *testing.T) {
 		want   string // "": a hash
 	}{
 		{"address", httplimit.ClientIP(), "", []string{"192.0.2.7"}, "192.0.2.7"},
-		{"composed", httplimit.Compose(httplimit.ClientIP(), user), "", []string{"192.0.2.7", "a:b c"}, "192.0.2.7:a%3Ab%20c"},
+		{"composed", httplimit.Compose(httplimit.ClientIP(), user), "",
+			[]string{"192.0.2.7", "a:b c"}, "192.0.2.7:a%3Ab%20c"},
 		{"the first of two", httplimit.FirstOf(user, httplimit.ClientIP()), "", []string{"a:b c"}, "%K1:a:b%20c"},
 		{"secret", httplimit.APIKey("X-Api-Key"), "", []string{"very secret"}, ""},
 		{"all keys hashed", httplimit.ClientIP(), "0123456789abcdef", []string{"192.0.2.7"}, ""},

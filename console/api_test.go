@@ -47,12 +47,13 @@ func TestJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		both := httplimit.Compose(httplimit.ClientIP(), httplimit.BasicUser())
 		s := newSiteOf(t, httplimit.Config{Namespace: "shop", Instances: 3, Store: store, Rules: []httplimit.Rule{
 			byAddress("address", limiter.PerMinute(10)),
 			{Name: "search", Key: httplimit.ClientIP(), Limit: limiter.PerMinute(2), Shadow: true},
 			{
-				Name: "login", Key: httplimit.Compose(httplimit.ClientIP(), httplimit.BasicUser()), NoKey: httplimit.Everyone(),
-				Limit: limiter.PerHour(3), Plans: []limiter.Limit{limiter.PerHour(30)}, Private: true,
+				Name: "login", Key: both, NoKey: httplimit.Everyone(), Limit: limiter.PerHour(3),
+				Plans: []limiter.Limit{limiter.PerHour(30)}, Private: true,
 				Failure: httplimit.FailClosed, Ban: httplimit.Ban{After: 2, Within: 10 * time.Minute, For: time.Hour},
 			},
 		}})
@@ -64,6 +65,7 @@ func TestJSON(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		login, ip := ruleID("shop", "login"), shapeOf(t, s, "ip")
+		ann7 := form("rule", login, "part", "192.0.2.7", "part", "ann")
 		for _, call := range []struct {
 			file string
 			body []byte
@@ -72,9 +74,9 @@ func TestJSON(t *testing.T) {
 			{"rule", s.get("api/rule.json?id=" + login).Body.Bytes()},
 			{"stores", s.get("api/stores.json").Body.Bytes()},
 			{"config", s.get("api/config.json").Body.Bytes()},
-			{"client", s.post("api/client.json", form("rule", login, "part", "192.0.2.7", "part", "ann"), "").Body.Bytes()},
+			{"client", s.post("api/client.json", ann7, "").Body.Bytes()},
 			{"client-by-shape", s.post("api/client.json", form("shape", ip, "part", "192.0.2.8"), "").Body.Bytes()},
-			{"reset", s.post("api/reset.json", form("rule", login, "part", "192.0.2.7", "part", "ann"), "alice").Body.Bytes()},
+			{"reset", s.post("api/reset.json", ann7, "alice").Body.Bytes()},
 			{"activity", s.get("api/activity.json").Body.Bytes()},
 		} {
 			compareGolden(t, "testdata/"+call.file+".json", call.body)

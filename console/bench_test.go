@@ -77,8 +77,9 @@ func BenchmarkCheck(b *testing.B) {
 		observer httplimit.Observer
 		limit    limiter.Limit
 	}{
-		{"none/allowed", nil, limiter.PerSecond(1e9)}, {"nobody/allowed", nobody{}, limiter.PerSecond(1e9)}, {"console/allowed", c, limiter.PerSecond(1e9)},
-		{"none/refused", nil, limiter.PerDay(1)}, {"nobody/refused", nobody{}, limiter.PerDay(1)}, {"console/refused", c, limiter.PerDay(1)},
+		{"none/allowed", nil, limiter.PerSecond(1e9)}, {"none/refused", nil, limiter.PerDay(1)},
+		{"nobody/allowed", nobody{}, limiter.PerSecond(1e9)}, {"nobody/refused", nobody{}, limiter.PerDay(1)},
+		{"console/allowed", c, limiter.PerSecond(1e9)}, {"console/refused", c, limiter.PerDay(1)},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			m, err := httplimit.New(httplimit.Config{Rules: []httplimit.Rule{

@@ -18,15 +18,15 @@ type Config struct {
 	// Viewer says who may look: [LocalOnly], or a function that asks the service's own authentication. Nil means
 	// operators only. Everybody else is answered 403, whatever they ask for.
 	Viewer func(*http.Request) bool
-	// Operator says who may reset a client, and by which name it stands in the list of activities and in the log; nil
-	// means nobody. Where there is a Viewer, operators have to be viewers too.
+	// Operator says who may reset a client, and by which name it stands in the list of activities and in the log;
+	// nil means nobody. Where there is a Viewer, operators have to be viewers too.
 	Operator func(*http.Request) (name string, ok bool)
 	// Logger is told what operators do; nil means slog.Default().
 	Logger *slog.Logger
 }
 
-// Console is the operators' page. It is an [httplimit.Observer], which counts, and an [http.Handler] to be mounted under
-// any path. Make one with [New]. It starts no goroutine: while nobody looks, nothing runs but the counting. Safe for
+// Console is the operators' page. It is an [httplimit.Observer], which counts, and an [http.Handler] to be mounted
+// under any path. Make one with [New]. It starts no goroutine: while nobody looks, nothing runs but the counting. Safe for
 // concurrent use.
 type Console struct {
 	cfg         Config
@@ -71,7 +71,8 @@ func New(cfg Config) (*Console, error) {
 	host, _ := os.Hostname() // "" is left out
 	return &Console{
 		cfg: cfg, started: now, startedNano: now.UnixNano(), total: new(history), host: host, pid: os.Getpid(),
-		own: own, seal: seal, streams: streams{closed: make(chan struct{})}, protect: http.NewCrossOriginProtection(), pages: parsePages(),
+		own: own, seal: seal, streams: streams{closed: make(chan struct{})},
+		protect: http.NewCrossOriginProtection(), pages: parsePages(),
 	}, nil
 }
 

@@ -116,7 +116,8 @@ func TestStreamSendsWhatChanges(t *testing.T) {
 		if first := all[0].html(); first["rules"] == "" || first["banner"] == "" || first["charts"] == "" {
 			t.Errorf("got %d parts at first, want all of the page", len(first))
 		}
-		if index := slices.IndexFunc(all[0].Parts, func(p part) bool { return p.ID[:2] == "r-" }); all[0].Parts[index-1].ID != "rules" {
+		row := slices.IndexFunc(all[0].Parts, func(p part) bool { return p.ID[:2] == "r-" })
+		if all[0].Parts[row-1].ID != "rules" {
 			t.Error("the rows do not come behind their table")
 		}
 		time.Sleep(30 * time.Second) // all is quiet but for what grows old
@@ -135,7 +136,8 @@ func TestStreamBandwidth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var rules []httplimit.Rule
 		for i := range 60 {
-			rules = append(rules, byAddress(fmt.Sprintf("a rule with a rather long name, number %d", i), limiter.PerDay(5)))
+			name := fmt.Sprintf("a rule with a rather long name, number %d", i)
+			rules = append(rules, byAddress(name, limiter.PerDay(5)))
 		}
 		s := newSite(t, rules...)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -280,7 +282,8 @@ func TestOwnLimits(t *testing.T) {
 		for range 500 {
 			codes[s.get("").Code]++
 		}
-		if codes[http.StatusOK] != int(pageLimit.Burst) || codes[http.StatusTooManyRequests] != 500-int(pageLimit.Burst) {
+		most := int(pageLimit.Burst)
+		if codes[http.StatusOK] != most || codes[http.StatusTooManyRequests] != 500-most {
 			t.Errorf("got %v, want %d pages", codes, pageLimit.Burst)
 		}
 		f := form("rule", ruleID("shop", "address"), "key", "192.0.2.7")

@@ -86,8 +86,8 @@ type pastSecond struct {
 	n      [countersEach]uint32
 }
 
-// stripeOf chooses the stripe of an observation. The Middleware keeps observations in a pool, which gives each processor
-// its own: so the address is a processor's number of sorts, and costs nothing.
+// stripeOf chooses the stripe of an observation. The Middleware keeps observations in a pool, which gives each
+// processor its own: so the address is a processor's number of sorts, and costs nothing.
 func stripeOf(o *httplimit.Observation) uint {
 	const golden = 0x9E3779B97F4A7C15 // 2^64 divided by the golden ratio: its multiples are spread evenly
 	return uint(uint64(reflect.ValueOf(o).Pointer()) * golden >> 60)

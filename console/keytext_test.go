@@ -38,7 +38,8 @@ func TestReadKey(t *testing.T) {
 	} {
 		got := readKey(test.stored, test.key, test.noKey)
 		if !slices.Equal(got.Parts, test.parts) || got.Note != test.note {
-			t.Errorf("%s by %s: got %q %q, want %q %q", test.stored, test.key, got.Parts, got.Note, test.parts, test.note)
+			t.Errorf("%s by %s: got %q %q, want %q %q",
+				test.stored, test.key, got.Parts, got.Note, test.parts, test.note)
 		}
 	}
 }

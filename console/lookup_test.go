@@ -41,8 +41,9 @@ func waitForNextSecond(t *testing.T, s *site) {
 
 func TestLookupAndReset(t *testing.T) {
 	login := httplimit.Rule{
-		Name: "login", Key: httplimit.Compose(httplimit.ClientIP(), httplimit.Header("X-User")), Limit: limiter.PerDay(1),
-		Ban: httplimit.Ban{After: 2, Within: time.Hour, For: time.Hour}, Plans: []limiter.Limit{limiter.PerDay(50)},
+		Name: "login", Key: httplimit.Compose(httplimit.ClientIP(), httplimit.Header("X-User")),
+		Limit: limiter.PerDay(1),
+		Ban:   httplimit.Ban{After: 2, Within: time.Hour, For: time.Hour}, Plans: []limiter.Limit{limiter.PerDay(50)},
 	}
 	s := newSite(t, byAddress("address", limiter.PerDay(100)), byAddress("tight", limiter.PerHour(100)), login)
 	bob := func(r *http.Request) { r.Header.Set("X-User", "bob") }
@@ -50,21 +51,22 @@ func TestLookupAndReset(t *testing.T) {
 		s.request("192.0.2.7", bob)
 	}
 	shape := shapeOf(t, s, "ip + header:X-User")
-	w := s.post("client", form("shape", shape, "part", "192.0.2.7", "part", "bob"), "alice")
+	itsForm := form("shape", shape, "part", "192.0.2.7", "part", "bob")
+	w := s.post("client", itsForm, "alice")
 	mustContain(t, w, "192.0.2.7 &#43; bob", "banned", "Lift the ban and reset", "1/d", "50/d", "<b>Banned</b> until")
 
-	w = s.post("client", form("shape", shape, "part", "192.0.2.7", "part", "bob"), "")
+	w = s.post("client", itsForm, "")
 	mustContain(t, w, "banned")
 	if strings.Contains(w.Body.String(), `action="reset"`) {
 		t.Error("got a way to reset for somebody who is no operator")
 	}
-	if got := s.post("reset", form("shape", shape, "part", "192.0.2.7", "part", "bob"), "").Code; got != http.StatusForbidden {
+	if got := s.post("reset", itsForm, "").Code; got != http.StatusForbidden {
 		t.Errorf("got %d for a reset by nobody, want 403", got)
 	}
 	if got := s.request("192.0.2.7", bob); got != http.StatusTooManyRequests {
 		t.Fatalf("got %d before the reset, want 429", got)
 	}
-	mustContain(t, s.post("reset", form("shape", shape, "part", "192.0.2.7", "part", "bob"), "alice"), "Reset by alice", "passes")
+	mustContain(t, s.post("reset", itsForm, "alice"), "Reset by alice", "passes")
 	if got := s.request("192.0.2.7", bob); got != http.StatusOK {
 		t.Errorf("got %d after the reset, want 200", got)
 	}
@@ -149,7 +151,8 @@ func TestLookupFaults(t *testing.T) {
 	// What the rule itself does not understand is said by the rule.
 	mustContain(t, s.post("client", form("shape", shape, "part", "no address"), "alice"), "not known")
 	mustContain(t, s.post("client", form("rule", id, "key", strings.Repeat("k", 200)), "alice"), "not known")
-	if w := s.post("client", form("shape", shape, "part", strings.Repeat("x", maxBody)), "alice"); w.Code != http.StatusBadRequest {
+	tooLong := form("shape", shape, "part", strings.Repeat("x", maxBody))
+	if w := s.post("client", tooLong, "alice"); w.Code != http.StatusBadRequest {
 		t.Errorf("got %d for a form that is too long, want 400", w.Code)
 	}
 }

@@ -84,8 +84,10 @@ func sightingOf(r *httplimit.Observed, second uint32) sighting {
 	if r.Result == httplimit.ResultAllowed {
 		wait = r.ResetAfter
 	}
-	if until := int64(second) + int64((wait+time.Second-1)/time.Second); wait < limiter.Never/2 && until <= math.MaxUint32 {
-		seen.until = uint32(until)
+	if wait < limiter.Never/2 {
+		if until := int64(second) + int64((wait+time.Second-1)/time.Second); until <= math.MaxUint32 {
+			seen.until = uint32(until)
+		}
 	}
 	return seen
 }

@@ -99,7 +99,8 @@ func TestNearLimit(t *testing.T) {
 		{limiter.Limit{Algorithm: limiter.TokenBucket, Requests: 100, Window: time.Second, Burst: 10}, 2, false},
 		{limiter.PerDay(1e9), 2e8, false},
 	} {
-		o := httplimit.Observed{Verdict: httplimit.Verdict{Limit: test.limit, Decision: limiter.Decision{Remaining: test.remaining}}}
+		var o httplimit.Observed
+		o.Limit, o.Remaining = test.limit, test.remaining
 		if got := isNear(&o); got != test.want {
 			t.Errorf("%d left of %v: got %v, want %v", test.remaining, test.limit, got, test.want)
 		}
@@ -130,7 +131,8 @@ func TestTwoMiddlewares(t *testing.T) {
 		o := s.snapshot()
 		if len(o.Rules) != 2 || o.Rules[0].Now.Allowed != 2 || o.Rules[1].Now.Allowed != 1 || len(o.Stores) != 1 ||
 			o.Process.Watched != 3 {
-			t.Errorf("got %+v and %+v, %d stores, %d Middlewares", o.Rules[0].Now, o.Rules[1].Now, len(o.Stores), o.Process.Watched)
+			t.Errorf("got %+v and %+v, %d stores, %d Middlewares",
+				o.Rules[0].Now, o.Rules[1].Now, len(o.Stores), o.Process.Watched)
 		}
 		mustContain(t, s.get("rule?id="+ruleID("shop", "address")), "by 2 Middlewares")
 		f := s.lookUp(t.Context(), o, query{rule: o.watch.rules[0], key: "192.0.2.7"})
@@ -186,7 +188,7 @@ func TestObserveAllocs(t *testing.T) {
 		all := observation(result, 1, 5000)
 		c.Observe(ctx, all[0])
 		i := 0
-		if n := testing.AllocsPerRun(20_000, func() { c.Observe(ctx, all[i%len(all)]); i++ }); n > 0 {
+		if n := testing.AllocsPerRun(20_000, func() { i++; c.Observe(ctx, all[i%len(all)]) }); n > 0 {
 			t.Errorf("%v: got %v allocations, want none", result, n)
 		}
 	}

@@ -77,7 +77,8 @@ func (row *ruleRow) spark() chart {
 		}
 	}
 	label := fmt.Sprintf("the last 15 minutes: up to %s requests a second, up to %s refused",
-		rate(peak([]chartSeries{{"", total}}, bucketSeconds)), rate(peak([]chartSeries{{"", s.Refused}}, bucketSeconds)))
+		rate(peak([]chartSeries{{"", total}}, bucketSeconds)),
+		rate(peak([]chartSeries{{"", s.Refused}}, bucketSeconds)))
 	c := newChart(label, bucketSeconds,
 		chartSeries{"passed", total}, chartSeries{"shadow", shadow}, chartSeries{"refused", s.Refused})
 	c.Before = row.before

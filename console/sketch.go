@@ -11,8 +11,8 @@ const (
 	shardKeys    = 128 // 1,024 keys in all
 	indexSize    = 256 // at most half full
 
-	// halfSpan is how many seconds one summary counts for. What is shown is that of the present span and the one before:
-	// the last 7.5 to 15 minutes.
+	// halfSpan is how many seconds one summary counts for. What is shown is that of the present span and the one
+	// before: the last 7.5 to 15 minutes.
 	halfSpan = keptSeconds / 2
 
 	// maxKey is the longest key that a Middleware gives to its store, in bytes.
@@ -22,9 +22,9 @@ const (
 // sketch finds the keys that are counted most among any number of them, in constant memory, by the algorithm
 // Space-Saving (Metwally, Agrawal and El Abbadi, 2005), in shards by a hash under a secret of the process.
 //
-// For each key that it lists, least <= true <= most + dropped of its shard. A key that is not listed was counted at most
-// as often as topKeys.Unlisted says: in each shard 1/128 of what that counted, or less. Where another goroutine holds
-// the shard, a count is dropped, and counted as dropped, instead of waited for.
+// For each key that it lists, least <= true <= most + dropped of its shard. A key that is not listed was counted at
+// most as often as topKeys.Unlisted says: in each shard 1/128 of what that counted, or less. Where another goroutine
+// holds the shard, a count is dropped, and counted as dropped, instead of waited for.
 //
 // Safe for concurrent use.
 type sketch struct {

@@ -1,11 +1,9 @@
 package console
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
-	"github.com/httplimit/httplimit"
 	"github.com/httplimit/httplimit/limiter"
 )
 
@@ -73,94 +71,6 @@ type requestSeries struct {
 	Passed      []uint64 `json:"passed"`
 	Refused     []uint64 `json:"refused"` // with those that were answered 503
 	Unavailable []uint64 `json:"unavailable"`
-}
-
-// counts is what a rule said of requests. The sources add up to the decisions.
-type counts struct {
-	Allowed       uint64 `json:"allowed"`
-	Refused       uint64 `json:"refused"`
-	Banned        uint64 `json:"banned"`
-	ShadowRefused uint64 `json:"shadowRefused"`
-	Open          uint64 `json:"open"`
-	Closed        uint64 `json:"closed"`
-	Unjudged      uint64 `json:"unjudged"`
-	NearLimit     uint64 `json:"nearLimit"` // of Allowed
-
-	ByStore uint64 `json:"byStore"`
-	ByCache uint64 `json:"byCache"`
-	ByLocal uint64 `json:"byLocal"`
-	ByNone  uint64 `json:"byNone"`
-}
-
-func (t *tally) counts() counts {
-	return counts{
-		Allowed: t[allowedStore] + t[allowedLocal], Refused: t[refusedStore] + t[refusedCache] + t[refusedLocal],
-		Banned: t[bannedStore] + t[bannedCache], ShadowRefused: t[shadowStore] + t[shadowCache] + t[shadowLocal],
-		Open: t[open], Closed: t[closed], Unjudged: t[unjudged], NearLimit: t[nearLimit],
-		ByStore: t[allowedStore] + t[refusedStore] + t[shadowStore] + t[bannedStore],
-		ByCache: t[refusedCache] + t[shadowCache] + t[bannedCache],
-		ByLocal: t[allowedLocal] + t[refusedLocal] + t[shadowLocal],
-		ByNone:  t[open] + t[closed] + t[unjudged],
-	}
-}
-
-// Total is the decisions.
-func (n counts) Total() uint64 { return n.ByStore + n.ByCache + n.ByLocal + n.ByNone }
-
-// Turned is the decisions by which requests were turned away.
-func (n counts) Turned() uint64 { return n.Refused + n.Banned + n.Closed }
-
-// Passed is the decisions by which they were not.
-func (n counts) Passed() uint64 { return n.Allowed + n.ShadowRefused + n.Open }
-
-type ruleRow struct {
-	ID          string     `json:"id"`
-	Namespace   string     `json:"namespace"`
-	Name        string     `json:"name"`
-	Watched     bool       `json:"watched"` // false: its configuration is not known to the Console
-	Key         string     `json:"key,omitempty"`
-	Limit       string     `json:"limit,omitempty"`
-	Plans       []string   `json:"plans,omitempty"`
-	Dynamic     bool       `json:"limitFunc,omitempty"`
-	Shadow      bool       `json:"shadow,omitempty"`
-	Percent     int        `json:"percent,omitempty"`
-	Private     bool       `json:"private,omitempty"`
-	InFlight    bool       `json:"inFlight,omitempty"`
-	CountStatus bool       `json:"countStatus,omitempty"`
-	Ban         string     `json:"ban,omitempty"`
-	Failure     string     `json:"failure,omitempty"`
-	Now         counts     `json:"now"`
-	Last        counts     `json:"last"`
-	LastRefused *time.Time `json:"lastRefused"` // null: not within the last 15 minutes
-	Series      ruleSeries `json:"series"`
-	Degraded    *degraded  `json:"degraded"` // null: its store decides
-
-	window *window
-	before int // how many buckets of the series were over before the Console was made
-}
-
-type ruleSeries struct {
-	Passed  []uint64 `json:"passed"`
-	Refused []uint64 `json:"refused"`
-	Shadow  []uint64 `json:"shadowRefused"`
-}
-
-type degraded struct {
-	Policy string    `json:"policy"`
-	Since  time.Time `json:"since"`
-	Cause  string    `json:"cause"`
-}
-
-// problem is a server that does not answer, or rules that their stores cannot decide.
-type problem struct {
-	Server string    `json:"server,omitempty"` // its store and its address
-	Rules  []string  `json:"rules,omitempty"`
-	Since  time.Time `json:"since,omitzero"`
-	Cause  string    `json:"cause,omitempty"`
-	// Effect is what becomes of the requests of Rules meanwhile.
-	Effect string `json:"effect,omitempty"`
-	// NextProbe is when the store asks the server again.
-	NextProbe time.Time `json:"nextProbe,omitzero"`
 }
 
 type storeRow struct {
@@ -261,120 +171,6 @@ func requestsOf(seconds []tally) requestCounts {
 		sum.add(&seconds[i])
 	}
 	return requestCounts{Passed: sum[passed], Refused: sum[refused], Unavailable: sum[unavailable]}
-}
-
-func countsOf(seconds []tally) counts {
-	var sum tally
-	for i := range seconds {
-		sum.add(&seconds[i])
-	}
-	return sum.counts()
-}
-
-// bucketsBefore returns how many buckets were over before anything was counted.
-func (o *overview) bucketsBefore() int {
-	before := o.Process.Started.Sub(o.Requests.Window.From) / (bucketSeconds * time.Second)
-	return int(max(0, min(buckets, before)))
-}
-
-func (o *overview) row(r *ruleState) *ruleRow {
-	row := &ruleRow{ID: r.id, Namespace: r.namespace, Name: r.name, window: &o.Requests.Window}
-	row.before = o.bucketsBefore()
-	row.describe(r)
-	if r.series == nil {
-		empty := make([]uint64, buckets)
-		row.Series = ruleSeries{Passed: empty, Refused: empty, Shadow: empty}
-		return row
-	}
-	all, spare := o.seconds(&r.series.history)
-	row.Now, row.Last = countsOf(all[len(all)-nowSeconds:]), countsOf(all[spare:])
-	for i := range buckets {
-		n := countsOf(all[i*bucketSeconds : (i+1)*bucketSeconds])
-		row.Series.Passed = append(row.Series.Passed, n.Passed())
-		row.Series.Refused = append(row.Series.Refused, n.Turned())
-		row.Series.Shadow = append(row.Series.Shadow, n.ShadowRefused)
-	}
-	for i := len(all) - 1; i >= spare && row.LastRefused == nil; i-- {
-		if n := all[i].counts(); n.Turned()+n.ShadowRefused > 0 {
-			at := o.Time.Add(time.Duration(i-len(all)) * time.Second)
-			row.LastRefused = &at
-		}
-	}
-	return row
-}
-
-// describe fills in what is configured.
-func (row *ruleRow) describe(r *ruleState) {
-	if len(r.configs) == 0 {
-		return
-	}
-	rule := &r.configs[0].rule
-	row.Watched, row.Key, row.Limit = true, fmt.Sprint(rule.Key), rule.Limit.String()
-	for _, plan := range rule.Plans {
-		row.Plans = append(row.Plans, plan.String())
-	}
-	row.Dynamic, row.Shadow, row.Percent = rule.LimitFunc != nil, rule.Shadow, rule.Percent%100
-	row.Private, row.InFlight, row.CountStatus = rule.Private, rule.InFlight, rule.CountStatus != nil
-	row.Failure = rule.Failure.String()
-	if rule.Ban != (httplimit.Ban{}) {
-		row.Ban = fmt.Sprintf("after %d within %s for %s", rule.Ban.After, span(rule.Ban.Within), span(rule.Ban.For))
-	}
-	if h := r.failing(); h != nil {
-		row.Degraded = &degraded{Policy: h.Policy.String(), Since: h.Since, Cause: clip(h.Err.Error())}
-	}
-}
-
-// findProblems lists what is not well: servers that do not answer, and rules that their stores cannot decide.
-func (o *overview) findProblems() {
-	for _, s := range o.watch.stores {
-		if s.stats == nil {
-			continue
-		}
-		for _, server := range s.stats.Servers {
-			if !server.Healthy {
-				o.Problems = append(o.Problems, problem{
-					Server: s.name + " " + server.Address, Since: server.Since, Cause: clip(server.Cause),
-					NextProbe: server.NextProbe,
-				})
-			}
-		}
-	}
-	servers := len(o.Problems)
-	for _, row := range o.Rules {
-		if row.Degraded != nil {
-			o.addDegraded(row, servers)
-		}
-	}
-}
-
-// addDegraded adds a rule to the problem of those that fare likewise. Where a server is to blame, its cause is enough.
-func (o *overview) addDegraded(row *ruleRow, servers int) {
-	d, effect := row.Degraded, effectOf(row.Degraded.Policy)
-	for i := servers; i < len(o.Problems); i++ {
-		if p := &o.Problems[i]; p.Effect == effect {
-			p.Rules = append(p.Rules, row.Name)
-			if d.Since.Before(p.Since) {
-				p.Since = d.Since
-			}
-			return
-		}
-	}
-	p := problem{Rules: []string{row.Name}, Since: d.Since, Effect: effect}
-	if servers == 0 {
-		p.Cause = d.Cause
-	}
-	o.Problems = append(o.Problems, p)
-}
-
-// effectOf says what becomes of the requests of a rule that its store cannot decide.
-func effectOf(policy string) string {
-	switch policy {
-	case httplimit.FailOpen.String():
-		return "requests pass uncounted"
-	case httplimit.FailClosed.String():
-		return "requests are answered 503"
-	}
-	return "this process counts, up to its share of the limit"
 }
 
 // clip shortens a text that may be anybody's.

@@ -7,19 +7,22 @@ import (
 
 func TestTexts(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
-		{rate(0), "0"}, {rate(0.05), "<0.1"}, {rate(0.1), "0.1"}, {rate(0.3), "0.3"}, {rate(2), "2"}, {rate(2.46), "2.5"},
-		{rate(9.94), "9.9"}, {rate(9.96), "10"}, {rate(1234.4), "1,234"}, {rate(9999.4), "9,999"}, {rate(10_000), "10k"},
+		{rate(0), "0"}, {rate(0.05), "<0.1"}, {rate(0.1), "0.1"}, {rate(0.3), "0.3"}, {rate(2), "2"},
+		{rate(2.46), "2.5"}, {rate(9.94), "9.9"}, {rate(9.96), "10"}, {rate(1234.4), "1,234"}, {rate(9999.4), "9,999"},
+		{rate(10_000), "10k"},
 		{rate(999_499), "999k"}, {rate(1_500_000), "1.5M"},
 		{number(0), "0"}, {number(999), "999"}, {number(1000), "1,000"}, {number(1234567), "1,234,567"},
 		{share(0, 0), "0 %"}, {share(0, 5), "0 %"}, {share(1, 100_000), "<0.1 %"}, {share(1, 3), "33 %"},
 		{share(5, 100), "5.0 %"}, {share(99_999, 100_000), ">99.9 %"}, {share(5, 5), "100 %"},
 		{span(0), "0 ms"}, {span(12 * time.Millisecond), "12 ms"}, {span(45 * time.Second), "45 s"},
-		{span(time.Minute), "1 min"}, {span(200 * time.Second), "3 min 20 s"}, {span(2*time.Hour + 5*time.Minute), "2 h 5 min"},
+		{span(time.Minute), "1 min"}, {span(200 * time.Second), "3 min 20 s"},
+		{span(2*time.Hour + 5*time.Minute), "2 h 5 min"},
 		{span(99 * time.Hour), "4 d 3 h"}, {span(24*time.Hour + time.Second), "1 d"},
 		{waitText(0), "now"}, {waitText(1), "in 1 s"}, {waitText(1<<63 - 1), "never"}, {freeText(0), "it is"},
 		{bounds(client{Least: 5, Most: 5}), "5"}, {bounds(client{Least: 5, Most: 1200}), "5 to 1,200"},
 		{bounds(client{Most: 7}), "up to 7"},
-		{decidersText(counts{ByStore: 5}), "store"}, {decidersText(counts{ByStore: 3, ByLocal: 1}), "store 75 %, this process 25 %"},
+		{decidersText(counts{ByStore: 5}), "store"},
+		{decidersText(counts{ByStore: 3, ByLocal: 1}), "store 75 %, this process 25 %"},
 	} {
 		if test.got != test.want {
 			t.Errorf("got %q, want %q", test.got, test.want)

@@ -32,8 +32,8 @@ func (s *sketch) top(second uint32, n int) topKeys {
 		s.shards[i].read(span, &all)
 	}
 	slices.SortFunc(all.Keys, func(a, b topKey) int {
-		return cmp.Or(cmp.Compare(b.Least, a.Least), cmp.Compare(b.Most, a.Most), cmp.Compare(b.Last.second, a.Last.second),
-			cmp.Compare(a.Key, b.Key))
+		return cmp.Or(cmp.Compare(b.Least, a.Least), cmp.Compare(b.Most, a.Most),
+			cmp.Compare(b.Last.second, a.Last.second), cmp.Compare(a.Key, b.Key))
 	})
 	if n >= 0 && len(all.Keys) > n {
 		all.Keys = all.Keys[:n]
