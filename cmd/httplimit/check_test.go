@@ -85,3 +85,30 @@ func TestCheckOfTheExample(t *testing.T) {
 		t.Errorf("got exit status %d: %s", code, stderr.String())
 	}
 }
+
+// TestREADME: the policy of the README is answered as it says.
+func TestREADME(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := func(language string) string {
+		_, behind, found := strings.Cut(string(text), "```"+language+"\n")
+		if !found {
+			t.Fatalf("README.md has no block of %s", language)
+		}
+		inside, _, _ := strings.Cut(behind, "```")
+		return inside
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("policy.yaml", []byte(block("yaml")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	if code := run([]string{"check", "policy.yaml"}, nil, &stdout, &stderr); code != exitOK || stderr.Len() > 0 {
+		t.Errorf("got exit status %d and %s", code, stderr.String())
+	}
+	if want := block("text"); stdout.String() != want {
+		t.Errorf("got\n%swant\n%s", stdout.String(), want)
+	}
+}
