@@ -44,7 +44,9 @@ func run(addr string) error {
 		return err
 	}
 	go s.Traffic(ctx)
+	ended := make(chan struct{})
 	go func() {
+		defer close(ended)
 		<-ctx.Done()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -54,5 +56,6 @@ func run(addr string) error {
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
+	<-ended // Serve returns when Shutdown begins
 	return nil
 }
