@@ -109,7 +109,7 @@ func histogram(t *testing.T, m metricdata.Metrics) map[string]metricdata.Histogr
 func text(set attribute.Set) string {
 	var all []string
 	for _, kv := range set.ToSlice() {
-		all = append(all, fmt.Sprintf("%s=%s", strings.TrimPrefix(string(kv.Key), "httplimit."), kv.Value.Emit()))
+		all = append(all, fmt.Sprintf("%s=%s", strings.TrimPrefix(string(kv.Key), "httplimit."), kv.Value.String()))
 	}
 	return strings.Join(all, " ")
 }

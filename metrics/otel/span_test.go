@@ -72,7 +72,7 @@ func TestSpanAttributes(t *testing.T) {
 			}
 			byKey := make(map[attribute.Key]string)
 			for _, kv := range ended[0].Attributes() {
-				byKey[kv.Key] = kv.Value.Emit()
+				byKey[kv.Key] = kv.Value.String()
 			}
 			var got []string
 			for _, key := range []attribute.Key{"rule.name", "result", "source", "retry_after"} {
