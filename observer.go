@@ -10,8 +10,8 @@ import (
 // Observer is told what became of each request, for metrics and logs.
 //
 // Each request that reaches a [Middleware] is told once, when it is decided and before the handler is called or the
-// refusal is answered, also if no rule applied to it. So is each [Middleware.Allow] that came to a decision. Peek is not
-// told. What Spend adds, and what is given back later, is told to a [CostObserver].
+// refusal is answered, also if no rule applied to it. So is each [Middleware.Allow] that came to a decision. Peek is
+// not told. What Spend adds, and what is given back later, is told to a [CostObserver].
 //
 // Observe is called in the request's goroutine, which waits for it, and by many requests at once: it should be quick,
 // and be safe for that. What it panics with passes through to net/http; the request counts then. With nil as

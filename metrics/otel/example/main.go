@@ -1,5 +1,5 @@
-// Example is a service with a page of what OpenTelemetry has collected: the metrics of its limits, and the attributes of
-// the span of the last request. A service of yours has exporters in place of the page.
+// Example is a service with a page of what OpenTelemetry has collected: the metrics of its limits, and the attributes
+// of the span of the last request. A service of yours has exporters in place of the page.
 package main
 
 import (
