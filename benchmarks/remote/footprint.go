@@ -33,7 +33,7 @@ func (o options) measureFootprints() error {
 	)
 	for i, s := range subjects {
 		name := s.called("Footprint/server=redis")
-		if s.kind != limits || !o.only.MatchString(name) {
+		if s.kind != limits && s.kind != counts || !o.only.MatchString(name) {
 			continue
 		}
 		wait.Go(func() {

@@ -17,7 +17,7 @@ func rulesSubjects() []subject {
 	for _, set := range rulesets.All() {
 		ours := subject{name: "httplimit", open: serving(set.Rules), runs: always, rules: set.Name}
 		if set.Name == "shadow" || set.Name == "count-status" {
-			ours.kind = floor // it refuses nobody here
+			ours.kind = counts // what these requests spend is in shadow, or given back
 		}
 		subjects = append(subjects, ours)
 		if len(set.Windows) < 2 { // one rule has a table of its own

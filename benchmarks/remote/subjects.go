@@ -29,8 +29,9 @@ type kind int
 
 const (
 	limits  kind = iota // requests, as its users have it
+	counts              // as limits, and refuses nobody
 	variant             // differs from another one in its client, and not in what it keeps in the server
-	floor               // refuses nobody
+	floor               // does neither
 )
 
 func always(load) bool    { return true }

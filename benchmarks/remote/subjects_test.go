@@ -47,7 +47,7 @@ func testSubject(t *testing.T, table table, s subject) {
 	}
 	t.Cleanup(limiter.close)
 	want := limit
-	if s.kind == floor {
+	if s.kind == floor || s.kind == counts {
 		want = 2 * limit
 	}
 	take := limiter.session()
