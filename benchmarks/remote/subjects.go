@@ -28,10 +28,10 @@ func (s subject) called(what string) string {
 type kind int
 
 const (
-	limits  kind = iota // requests, as its users have it
-	counts              // as limits, and refuses nobody
-	variant             // differs from another one in its client, and not in what it keeps in the server
-	floor               // does neither
+	limits  kind = iota // it counts, and refuses who is over the limit
+	counts              // it counts, and refuses nobody
+	variant             // it differs from another one in its client only, and not in what the server keeps
+	floor               // it does neither, and shows what the rest costs
 )
 
 func always(load) bool    { return true }
