@@ -68,8 +68,7 @@ func rulesLine(m medians) string {
 			m.of("Rules", load+"one threads=2", own, "server-ns/op")
 	}
 	return fmt.Sprintf("Two rules of one client take %.2f times the CPU of Redis that one takes, with 64 callers %.2f "+
-		"times; a Ban %.2f and %.2f times. [docs/capacity.md](docs/capacity.md) says what a server decides, and "+
-		"how to calculate a fleet.", cpu("two", 1), cpu("two", 64), cpu("ban", 1), cpu("ban", 64))
+		"times; a Ban %.2f and %.2f times.", cpu("two", 1), cpu("two", 64), cpu("ban", 1), cpu("ban", 64))
 }
 
 // bestRival is the lowest figure of all rivals and whose it is, NaN if there are none.
