@@ -72,13 +72,19 @@ func (p *Policy) validate(cfg httplimit.Config, f *faults) {
 			one = found{p.pathOf(fault.Field), fault.Reason}
 		}
 		one.reason = plainReason(one.reason)
-		if !f.has(one.path) && !slices.Contains(all, one) { // several rules share the trusted proxies
+		if !f.has(one.path) && !p.follows(one.path, f) && !slices.Contains(all, one) { // several rules share the proxies
 			all = append(all, one)
 		}
 	}
 	for _, one := range all {
 		f.add(one.path, "%s", one.reason)
 	}
+}
+
+// follows reports whether a fault comes of another one: the plans of a rule with inFlight take the window of its limit.
+func (p *Policy) follows(path string, f *faults) bool {
+	rule, _, isPlan := strings.Cut(path, ".plans.")
+	return isPlan && f.has(rule+".limit")
 }
 
 // pathOf returns the path in the policy of a field of its configuration, such as "Rules[1].Key.Compose[0]".

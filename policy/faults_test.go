@@ -103,6 +103,9 @@ var faultCases = map[string]struct {
 	"inFlight": {one(`, "inFlight": ¶"yes"`), []string{"rules[0].inFlight: it is a text, want true or false"}},
 	"inFlight, countStatus": {one(`, "inFlight": ¶true, "countStatus": [200]`), []string{
 		"rules[0].inFlight: it is set and countStatus too"}},
+	"inFlight, limit": {
+		`{"rules": [{"name": "a", "key": "ip", "inFlight": true, "limit": ¶"5/w", "plans": {"pro": "9/m"}}]}`, []string{
+			`rules[0].limit: cannot read limit "5/w"`}},
 	"inFlight, fixed window": {
 		`{"rules": [{"name": "a", "key": "ip", "inFlight": true, "limit": ¶"5/m fixed-window"}]}`, []string{
 			"rules[0].limit: its algorithm is fixed-window and inFlight is set"}},

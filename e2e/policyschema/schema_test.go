@@ -5,9 +5,11 @@ package policyschema_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -167,7 +169,8 @@ type maker struct {
 
 func (m maker) object(members map[string]choices, required []string) string {
 	var all []string
-	for name, c := range members {
+	for _, name := range slices.Sorted(maps.Keys(members)) { // so that a seed is a document
+		c := members[name]
 		needed := strings.Contains(" "+strings.Join(required, " ")+" ", " "+name+" ")
 		if needed && m.IntN(40) == 0 || !needed && m.IntN(6) > 0 {
 			continue
