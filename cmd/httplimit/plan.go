@@ -62,7 +62,10 @@ func (o *planOptions) replay(stdin io.Reader, stderr io.Writer) (report.Data, er
 	}
 	m := replay.NewMerge(logs.sources(), o.maxReorder)
 	bar := newProgress(stderr, logs)
-	for {
+	for n := 0; ; n++ {
+		if n%memoryEvery == 0 {
+			boundMemory()
+		}
 		e := m.Next()
 		if e == nil {
 			break

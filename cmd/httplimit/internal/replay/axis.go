@@ -40,6 +40,9 @@ func (a *axis) at(ms int64) int64 {
 	return n
 }
 
+// number returns the number of the step of a moment that at was called with, or a later one.
+func (a *axis) number(ms int64) int64 { return ms / stepOf(a.level) }
+
 // start returns when the first step begins.
 func (a *axis) start() time.Time { return time.UnixMilli(a.first * stepOf(a.level)).UTC() }
 

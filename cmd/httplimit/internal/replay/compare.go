@@ -57,6 +57,20 @@ type single struct {
 	refused  bool
 }
 
+// isCalm reports whether a client's first request passes under every algorithm, and counts it as admitted: see can be
+// told of it later.
+func (c *comparison) isCalm(a asked) bool {
+	if a.cost > c.calm {
+		return false
+	}
+	for i := range c.results {
+		if a.counted {
+			c.results[i].mostAdmitted = max(c.results[i].mostAdmitted, a.cost)
+		}
+	}
+	return true
+}
+
 // see notes a request of a client.
 func (c *comparison) see(k *contender, at, cost int64, counted bool) {
 	if k.apart == nil {

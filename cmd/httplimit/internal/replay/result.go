@@ -88,7 +88,7 @@ func (r *Replay) ruleReport(u *ruleUse) report.Rule {
 		count(&data.Total, c.requests, c.refused)
 	}
 	for i := range u.windows {
-		data.Windows = append(data.Windows, r.windowReport(&u.windows[i], i, clients, u.config.Limit.Requests))
+		data.Windows = append(data.Windows, r.windowReport(u, i, clients))
 	}
 	for _, c := range clients[:min(len(clients), r.options.Top)] {
 		if c.refused > 0 {
@@ -98,7 +98,7 @@ func (r *Replay) ruleReport(u *ruleUse) report.Rule {
 	data.Heat.Start, data.Heat.Step = u.heat.start(), u.heat.step()
 	for _, c := range clients[:min(len(clients), maxRows)] {
 		row := report.HeatRow{Key: r.label(c.key), Bot: c.conduct.sign(r.facts.agents > 0) != ""}
-		row.Passed, row.Refused = c.heat.fill(&u.heat)
+		row.Passed, row.Refused = u.mannerOf(c).heat.fill(&u.heat)
 		data.Heat.Rows = append(data.Heat.Rows, row)
 	}
 	data.Algorithms, data.Notes = u.comparison.outcomes(), r.notes(u)
@@ -118,23 +118,29 @@ func count(c *report.Counts, requests, refused int64) {
 }
 
 // windowReport tells how the clients used windows of the ith kind.
-func (r *Replay) windowReport(k *windowKind, i int, clients []*clientUse, own int64) report.Window {
+func (r *Replay) windowReport(u *ruleUse, i int, clients []*clientUse) report.Window {
+	k, own := &u.windows[i], u.config.Limit.Requests
 	w := report.Window{Length: time.Duration(k.length) * time.Millisecond}
 	var peaks [2]map[int64]int64
 	peaks[0], peaks[1] = map[int64]int64{}, map[int64]int64{}
 	points := make([]report.Point, len(k.limits))
 	used := 0 // points at which something was refused
 	for _, c := range clients {
-		u, class := &c.windows[i], 0
+		use, class := &windowUse{}, 0
+		if c.more != nil {
+			use = &c.more.windows[i]
+		} else {
+			use.see(k, c.first.at, c.first.cost, c.first.counted)
+		}
 		if c.conduct.sign(r.facts.agents > 0) != "" {
 			class = 1
 		}
-		peaks[class][int64(u.peak)]++
-		used = max(used, len(u.tried))
+		peaks[class][int64(use.peak)]++
+		used = max(used, len(use.tried))
 		for at := range points {
 			refused := int64(0)
-			if at < len(u.tried) {
-				refused = int64(u.tried[at].refused)
+			if at < len(use.tried) {
+				refused = int64(use.tried[at].refused)
 			}
 			of := &points[at].People
 			if class == 1 {

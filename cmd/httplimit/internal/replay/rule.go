@@ -48,11 +48,32 @@ type clientUse struct {
 	key               string
 	conduct           *conduct // for a key by address that of the address, whatever rules it was under
 	requests, refused int64
-	windows           []windowUse
-	room              [5]windowUse // for windows, where there are no more: it saves a jump through memory
-	contender         contender
-	heat              tally
+	first             asked     // its first request
+	more              *manner   // from the second request on; nil before: most clients of many logs ask once
 	refusals          *refusals // nil: none
+}
+
+// asked is a request as far as its client's manner depends on it.
+type asked struct {
+	at, cost         int64
+	refused, counted bool
+}
+
+// manner is how a client uses a rule.
+type manner struct {
+	windows   []windowUse
+	room      [5]windowUse // for windows, where there are no more: it saves a jump through memory
+	contender contender
+	heat      tally
+}
+
+func newManner(windows int) *manner {
+	m := &manner{}
+	if m.windows = m.room[:0]; windows > len(m.room) {
+		m.windows = make([]windowUse, windows)
+	}
+	m.windows = m.windows[:windows]
+	return m
 }
 
 func newRuleUse(config httplimit.Rule, rule *Rule, windows []time.Duration) ruleUse {
@@ -126,7 +147,7 @@ func (u *ruleUse) count(v *verdict) {
 	}
 	c.requests++
 	u.timeline.add(&u.minutes, u.minutes.at(e.At), v.refused)
-	c.heat.add(&u.heat, u.heat.at(e.At), v.refused)
+	u.heat.at(e.At)
 	if v.refused {
 		c.refused++
 		if c.refusals == nil {
@@ -134,10 +155,37 @@ func (u *ruleUse) count(v *verdict) {
 		}
 		c.refusals.see(e)
 	}
-	for i := range c.windows {
-		c.windows[i].see(&u.windows[i], e.At, v.cost, v.counted)
+	a := asked{e.At, v.cost, v.refused, v.counted}
+	if c.requests == 1 && u.comparison.isCalm(a) {
+		c.first = a
+		return
 	}
-	u.comparison.see(&c.contender, e.At, v.cost, v.counted)
+	if c.more == nil {
+		c.more = newManner(len(u.windows))
+		if c.requests > 1 {
+			u.see(c.more, c.first)
+		}
+	}
+	u.see(c.more, a)
+}
+
+// see notes a request.
+func (u *ruleUse) see(m *manner, a asked) {
+	m.heat.add(&u.heat, u.heat.number(a.at), a.refused)
+	for i := range m.windows {
+		m.windows[i].see(&u.windows[i], a.at, a.cost, a.counted)
+	}
+	u.comparison.see(&m.contender, a.at, a.cost, a.counted)
+}
+
+// mannerOf returns how a client has used the rule.
+func (u *ruleUse) mannerOf(c *clientUse) *manner {
+	if c.more != nil {
+		return c.more
+	}
+	m := newManner(len(u.windows))
+	u.see(m, c.first)
+	return m
 }
 
 // refuses reports whether a result is a refusal by the rule. That of a Shadow rule is one, as the policy is only
@@ -167,10 +215,6 @@ func (r *Replay) clientOf(u *ruleUse, key string) *clientUse {
 	c := k.clients[u.number]
 	if c == nil {
 		c = &clientUse{key: k.key, conduct: &r.client.conduct}
-		if c.windows = c.room[:0]; len(u.windows) > len(c.room) {
-			c.windows = make([]windowUse, len(u.windows))
-		}
-		c.windows = c.windows[:len(u.windows)]
 		if !u.rule.ByAddress {
 			c.conduct = &conduct{}
 		}
