@@ -48,6 +48,10 @@ func (common) parse(line string, e *Entry) error {
 // is neither is a client's name, as logs with looked-up names have it.
 func (e *Entry) setWho(s string) error {
 	first, rest, _ := strings.Cut(strings.TrimSpace(s), " ")
+	for strings.HasSuffix(first, ",") { // X-Forwarded-For in the place of the address: who sent it stands last
+		e.Forwarded = strings.TrimPrefix(e.Forwarded+", "+strings.TrimSuffix(first, ","), ", ")
+		first, rest, _ = strings.Cut(rest, " ")
+	}
 	if !isAddress(first) {
 		if second, behind, _ := strings.Cut(rest, " "); isAddress(second) {
 			e.Host, first, rest = first, second, behind

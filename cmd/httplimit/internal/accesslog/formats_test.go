@@ -46,6 +46,8 @@ var fixtures = []struct {
 			Agent: "curl/8.5.0", Forwarded: "198.51.100.7, 203.0.113.9"},
 		{At: nineFifteen + 3000, Whole: true, Client: "192.0.2.15", Method: "GET", Target: "/d e", Status: 200,
 			Agent: "curl/8.5.0"},
+		{At: nineFifteen + 4000, Whole: true, Client: "192.0.2.16", Method: "GET", Target: "/e", Status: 200,
+			Agent: "curl/8.5.0", Forwarded: "198.51.100.7, 203.0.113.9"},
 	}},
 	{file: "vhost.log", format: "vhost", detected: true, want: []accesslog.Entry{
 		{At: nineFifteen, Whole: true, Client: "192.0.2.10", Host: "shop.example.com:443", Method: "GET", Target: "/a",

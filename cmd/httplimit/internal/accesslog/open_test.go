@@ -51,8 +51,8 @@ func TestPacked(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if all, bad := readAll(t, l); len(all) != 6 || len(bad) != 4 {
-			t.Errorf("%s: %d entries and %d bad lines, want 6 and 4", name, len(all), len(bad))
+		if all, bad := readAll(t, l); len(all) != 7 || len(bad) != 4 {
+			t.Errorf("%s: %d entries and %d bad lines, want 7 and 4", name, len(all), len(bad))
 		}
 		l.Close()
 	}
