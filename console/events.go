@@ -170,14 +170,15 @@ type part struct {
 	HTML string `json:"html"`
 }
 
-// message returns what has changed, as far as room goes; of what does not fit into any second, one a message.
+// message returns what has changed, as far as room goes. What is so large that there may never be room for it is sent
+// all the same, over several seconds.
 func (s *stream) message(room int) []byte {
 	o := s.c.snapshot()
 	t := tick{Time: o.Time.Format("15:04:05"), Parts: []part{}}
 	size := 100
 	for _, f := range s.inTurn(s.c.fragments(o, s.view, s.id)) {
 		cost := encodedSize(f.html)
-		if s.sent[f.id] == f.version() || size+cost > room && len(t.Parts) > 0 {
+		if s.sent[f.id] == f.version() || size+cost > room && cost < maxPerSecond/2 {
 			continue
 		}
 		if f.tail {

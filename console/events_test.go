@@ -162,6 +162,9 @@ func TestStreamBandwidth(t *testing.T) {
 			}
 		}
 		got := make(map[string]int)
+		if len(v.sizes) < 12 {
+			t.Errorf("got %d seconds, want at least 12", len(v.sizes))
+		}
 		for _, one := range v.ticks(t) {
 			for _, part := range one.Parts {
 				got[part.ID]++
@@ -171,6 +174,9 @@ func TestStreamBandwidth(t *testing.T) {
 			if id := "r-" + ruleID("shop", rules[i].Name); got[id] == 0 {
 				t.Errorf("rule %d was never sent", i)
 			}
+		}
+		if got["rules"] != 1 { // it takes several seconds
+			t.Errorf("got the table of rules %d times, want once", got["rules"])
 		}
 	})
 }

@@ -187,3 +187,46 @@ func TestSummaryAgainstPlainForm(t *testing.T) {
 		}
 	}
 }
+
+// A key that one span has and the other does not may have been counted in the other as often as its least one.
+func TestSketchBoundsAcrossSpans(t *testing.T) {
+	s, exact := newSketch(), make(map[string]uint64)
+	count := func(second uint32, key string, times int) {
+		for range times {
+			exact[key]++
+			s.count(key, sighting{second: second})
+		}
+	}
+	for i := range 300 {
+		count(begin, fmt.Sprint("early-", i), 2)
+	}
+	for i := range 20_000 {
+		count(begin+1, fmt.Sprint("churn-", i), 3)
+	}
+	for i := range 300 {
+		count(begin+halfSpan, fmt.Sprint("early-", i), 5)
+	}
+	for i := range 5000 {
+		count(begin+halfSpan+1, fmt.Sprint("late-", i), 6)
+	}
+	top := s.top(begin+halfSpan+1, -1)
+	listed := make(map[string]bool)
+	for _, k := range top.Keys {
+		listed[k.Key] = true
+		if n := exact[k.Key]; k.Least > n || n > k.Most {
+			t.Errorf("%s: got %d to %d, want %d within", k.Key, k.Least, k.Most, n)
+		}
+	}
+	for key, n := range exact {
+		if !listed[key] && n > top.Unlisted {
+			t.Errorf("%s was counted %d times and is not listed, want all above %d", key, n, top.Unlisted)
+		}
+	}
+	var low uint64 // half of what may be unlisted comes of each span
+	for i := range s.shards {
+		low = max(low, s.shards[i].now.unlisted(), s.shards[i].before.unlisted())
+	}
+	if top.Unlisted <= low {
+		t.Errorf("got a bound of %d for unlisted keys, want more than the %d of one span", top.Unlisted, low)
+	}
+}

@@ -64,7 +64,9 @@ func (c *Console) look() *watch {
 	w := &watch{byID: make(map[string]*ruleState), instances: 1}
 	for i, m := range middlewares {
 		cfg := m.Config()
-		cfg.KeySecret = nil
+		if cfg.KeySecret != nil {
+			cfg.KeySecret = []byte{} // that there is one may be shown
+		}
 		w.configs = append(w.configs, cfg)
 		w.instances = max(w.instances, cfg.Instances)
 		health := m.Health()
