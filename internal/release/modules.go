@@ -15,7 +15,7 @@ import (
 const root = "github.com/httplimit/httplimit"
 
 // unpublished are modules for this repository alone, by folder.
-var unpublished = map[string]bool{"e2e": true, "benchmarks": true}
+var unpublished = map[string]bool{"e2e": true, "benchmarks": true, "examples/observed": true}
 
 // module is what the go.mod of a folder says.
 type module struct {
