@@ -50,8 +50,13 @@ func TestPanelsHavePlacesOfTheirOwn(t *testing.T) {
 
 func TestPanelsSayWhatTheyShow(t *testing.T) {
 	units := map[string]bool{"reqps": true, "percentunit": true, "short": true, "s": true, "cps": true}
+	titles := make(map[string]bool)
 	for _, r := range rows {
 		for _, s := range r.panels {
+			if titles[s.title] {
+				t.Errorf("two panels are named %s", s.title)
+			}
+			titles[s.title] = true
 			if !strings.HasSuffix(s.description, ".") || len(s.description) < 60 {
 				t.Errorf("%s: the description is %q, want what it means and what to do", s.title, s.description)
 			}
@@ -85,14 +90,15 @@ func TestMetricsAreThoseOfPromlimit(t *testing.T) {
 			known[name+"_bucket"], known[name+"_sum"], known[name+"_count"] = true, true, true
 		}
 	}
+	others := map[string]bool{"redis_evicted_keys_total": true, "memcached_items_evicted_total": true} // of exporters
 	for _, file := range []string{"../httplimit.json", "../alerts.yaml"} {
-		names := regexp.MustCompile(`\bhttplimit_\w+`).FindAll(read(t, file), -1)
+		names := regexp.MustCompile(`\b(httplimit|redis|memcached)_\w+`).FindAll(read(t, file), -1)
 		if len(names) == 0 {
 			t.Errorf("%s: no metrics", file)
 		}
 		for _, name := range names {
-			if !known[string(name)] {
-				t.Errorf("%s: %s is not a metric of promlimit", file, name)
+			if !known[string(name)] && !others[string(name)] && !bytes.HasSuffix(name, []byte("_exporter")) {
+				t.Errorf("%s: %s is not a metric that anybody has", file, name)
 			}
 		}
 	}

@@ -104,7 +104,7 @@ var rows = []row{
 				"Enforce a rule when you would have wanted these refused."},
 	}},
 	{"When the store cannot decide", []shown{
-		{kind: states, title: "Degraded rules", unit: "short", width: 12,
+		{kind: states, title: "Processes that cannot decide", unit: "short", width: 12,
 			queries: []query{{`sum by (namespace, rule, policy) (httplimit_rule_degraded{job=~"$job", rule=~"$rule"})`,
 				ruleLegend + " {{policy}}"}},
 			description: "In how many processes the store could not decide the rule lately. In one of many: look at that " +
@@ -135,7 +135,7 @@ var rows = []row{
 			},
 			description: "Calls that ended without an answer that decides, by server, and the requests that had no decision " +
 				"therefore. During an outage the first fall and the second stay: then only probes are sent."},
-		{kind: states, title: "Servers given up on", unit: "short", width: 8,
+		{kind: states, title: "Processes that gave up on a server", unit: "short", width: 8,
 			queries: []query{{`sum by (store, server) (httplimit_store_breaker_open{job=~"$job"})`, serverLegend}},
 			description: "How many processes only probe the server. One of a cluster's masters: the clients whose keys lie " +
 				"there are for the failure policies, and all others are not."},

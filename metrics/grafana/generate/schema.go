@@ -1,7 +1,6 @@
 package main
 
-// What a dashboard of Grafana is made of, as far as this one needs it: the classic model, in the version that Grafana 12
-// writes.
+// What a dashboard of Grafana is made of, as far as this one needs it: the classic model, in the version of Grafana 12.
 
 const schemaVersion = 41
 
