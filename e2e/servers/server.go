@@ -1,5 +1,5 @@
-// Package servers starts real Redis (7.0 or later) and memcached servers for tests: on free loopback ports, with
-// nothing kept on disk, and ended by their process ids when the test is over.
+// Package servers starts real Redis (7.0 or later), memcached and Prometheus servers for tests: on free loopback ports,
+// with nothing kept on disk, and ended by their process ids when the test is over.
 //
 // Where a program is not installed the test is skipped, with a message, unless HTTPLIMIT_SERVERS=required is set: then
 // it fails.
@@ -31,6 +31,7 @@ type program struct {
 	binary string
 	args   func(port int) []string
 	pid    func(addr string) (int, error) // asks the server that answers at addr for its process id
+	path   string                         // in place of pid: what only this process answers, over HTTP
 	config string                         // the name of a file in its folder that it wants to find there, or ""
 }
 
@@ -135,6 +136,9 @@ func (s *Server) awaitAnswer() error {
 		case <-s.exited:
 			return true, errors.New("ended instead of answering")
 		default:
+		}
+		if s.program.path != "" {
+			return answers("http://" + s.Addr() + s.program.path)
 		}
 		pid, err := s.program.pid(s.Addr())
 		if err == nil && pid != s.command.Process.Pid {
