@@ -39,8 +39,8 @@ func TestCheck(t *testing.T) {
 			stdout: strings.Replace(all, "one.yaml", "standard input", 1)},
 		"quiet": {args: "-q one.yaml shop.json"},
 		"faults": {args: "bad.json", code: exitFault, stderr: `bad.json:2:37: rules[0] "a".limit: cannot read limit "5": ` +
-			`want N/[N]unit [algorithm] [burst=N], such as "100/m", "5/15s", "20/s token-bucket burst=40"; units are ms, s, m, ` +
-			"h and d\n" + `bad.json:3:1: rules[1] "a".limit: it is missing` + "\n" +
+			`want N/[N]unit [algorithm] [burst=N], such as "100/m", "5/15s", "20/s token-bucket burst=40"; units are ms, s, ` +
+			"m, h and d\n" + `bad.json:3:1: rules[1] "a".limit: it is missing` + "\n" +
 			`bad.json:3:10: rules[1] "a".name: "a" is the name of rules[0] already, want unique names` + "\n"},
 		"some with faults": {args: "none.json one.yaml", code: exitFault, stdout: all,
 			stderr: "none.json: no such file or directory\n"},

@@ -64,9 +64,11 @@ func routers(reached *bool) []router {
 // spellings are ways to write /login/ann, some of which some router takes for it.
 func spellings() []string {
 	var all []string
-	for _, login := range []string{"login", "LOGIN", "%6Cogin", "%6c%6f%67%69%6e", "%256cogin", "login;v=1", "x/../login", "./login",
+	for _, login := range []string{"login", "LOGIN", "%6Cogin", "%6c%6f%67%69%6e", "%256cogin", "login;v=1", "x/../login",
+		"./login",
 		"x/%2e%2e/login", "x%2f..%2flogin", "/login", "%2flogin", "/./login", "x/..//login"} {
-		for _, name := range []string{"/ann", "//ann", "/ann/", "/ANN", "/%61nn", "%2Fann", "/./ann", "/ann?x=/../", "/ann//", "/a%2Fb",
+		for _, name := range []string{"/ann", "//ann", "/ann/", "/ANN", "/%61nn", "%2Fann", "/./ann", "/ann?x=/../", "/ann//",
+			"/a%2Fb",
 			"/x/../ann", "/ann;v=1", `%5cann`, "/%E2%84%AA", "/ann/.", "/ann%2f"} {
 			all = append(all, "/"+login+name)
 		}
@@ -77,7 +79,8 @@ func spellings() []string {
 // TestNoSpellingGetsAroundARule: whenever a router calls the handler of a route, the rule with its pattern was for the
 // request.
 func TestNoSpellingGetsAroundARule(t *testing.T) {
-	p, err := policy.Parse([]byte(`{"rules": [{"name": "login", "key": "ip", "limit": "5/m", "when": ["POST /login/{name}"]}]}`))
+	p, err := policy.Parse([]byte(
+		`{"rules": [{"name": "login", "key": "ip", "limit": "5/m", "when": ["POST /login/{name}"]}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

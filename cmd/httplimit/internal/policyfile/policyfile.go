@@ -21,8 +21,8 @@ const Stdin = "-"
 // mostBytes is far more than a policy of a thousand rules has.
 const mostBytes = 1 << 20
 
-// Read reads the policy in a file, or in stdin if its name is "-" and there is one. The error has a line for each fault:
-// `policy.yaml:4:12: rules[1] "login".limit: ...`.
+// Read reads the policy in a file, or in stdin if its name is "-" and there is one. The error has a line for each
+// fault: `policy.yaml:4:12: rules[1] "login".limit: ...`.
 func Read(name string, stdin io.Reader) (*policy.Policy, error) {
 	text, err := readText(name, stdin)
 	if err != nil {
