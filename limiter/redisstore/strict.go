@@ -22,8 +22,8 @@ func (o *outcome) parts(c *limiter.Charge, place int) *algorithm.Parts {
 	return p
 }
 
-// numberParts fills in what strict.lua answered: the units in use and, if c was refused, the two parts that its waits are
-// told by. Which parts the other units are in does not matter to the decision.
+// numberParts fills in what strict.lua answered: the units in use and, if c was refused, the two parts that its waits
+// are told by. Which parts the other units are in does not matter to the decision.
 func (o *outcome) numberParts(c *limiter.Charge, p *algorithm.Parts) {
 	const agoBits = 4
 	told := o.numbers[0] >> 1
