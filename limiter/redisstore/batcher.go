@@ -200,9 +200,11 @@ func (b *batcher) begin(f *flight) *flight {
 // end makes room for the flight after f.
 func (b *batcher) end(f *flight) {
 	b.flights = slices.DeleteFunc(b.flights, func(other *flight) bool { return other == f })
-	if len(b.flights) < b.mostFlights() {
-		b.beginWaiting()
+	// Beside one flight that is under way few callers wait for its end, as those do who come now.
+	if n := len(b.flights); n == 1 && len(b.waiting) < enough && b.late() > b.clock.Now() || n >= b.mostFlights() {
+		return
 	}
+	b.beginWaiting()
 }
 
 // beginWaiting begins a flight for the callers that wait, if any: the first of them leads it.
