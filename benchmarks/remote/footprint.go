@@ -115,8 +115,10 @@ func describe(before, after map[string]string) (string, error) {
 		}
 	}
 	var keys, mortal int64
-	if _, err := fmt.Sscanf(strings.ReplaceAll(after["db0"], ",", " "), "keys=%d expires=%d", &keys, &mortal); err != nil {
-		return "", fmt.Errorf("INFO keyspace %q: %w", after["db0"], err)
+	if space := after["db0"]; space != "" { // a server without a key does not name it
+		if _, err := fmt.Sscanf(strings.ReplaceAll(space, ",", " "), "keys=%d expires=%d", &keys, &mortal); err != nil {
+			return "", fmt.Errorf("INFO keyspace %q: %w", space, err)
+		}
 	}
 	return fmt.Sprintf("%d\t%.1f server-B/client\t%.2f keys/client\t%d keys-without-expiry",
 		footClients, (used[1]-used[0])/footClients, float64(keys)/footClients, keys-mortal), nil
