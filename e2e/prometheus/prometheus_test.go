@@ -44,7 +44,9 @@ var healthy = map[string][]want{
 	"Processes that gave up on a server": {{"store=accounts", 0, 0}},
 	"Callers waiting":                    {{"store=accounts", 0, anything}},
 	"Callers in one call":                {{"store=accounts", 1, 128}},
-	"Fill":                               {{"store=addresses", 0.9, 1}, {"store=addresses", 0, 0.1}, {"store=accounts", 0, 0.1}},
+	"Fill": {
+		{"store=addresses", 0.9, 1}, {"store=addresses", 0, 0.1}, {"store=accounts", 0, 0.1},
+	},
 	"Forgotten, and decided from shared cells": {{"store=addresses", 0, anything}},
 	"Rules that most is spent of": {
 		{"rule=export", some, anything}, {"rule=account", some, anything}, {"rule=address", some, anything},
