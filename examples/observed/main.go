@@ -29,6 +29,7 @@ func main() {
 	scraped := flag.String("metrics", "127.0.0.1:9100", "address of the page for Prometheus, which is nobody else's")
 	var o options
 	flag.StringVar(&o.redis, "redis", "", "address of the Redis that counts accounts; \"\": they are counted in memory")
+	flag.DurationVar(&o.timeout, "timeout", 0, "how long Redis may take for a decision; 0: 50ms")
 	flag.StringVar(&o.proxies, "proxies", "", "networks of trusted proxies, such as 10.0.0.0/8,fd00::/8")
 	flag.StringVar(&o.perAddress, "per-address", "300/m", "limit of each address")
 	flag.IntVar(&o.maxKeys, "max-keys", 0, "how many counters of addresses are kept at most; 0: about a million")

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/httplimit/httplimit"
 	"github.com/httplimit/httplimit/limiter"
@@ -16,6 +17,7 @@ import (
 // options are what the flags say.
 type options struct {
 	redis, proxies, perAddress string
+	timeout                    time.Duration
 	maxKeys                    int
 	traces                     bool
 }
@@ -75,7 +77,7 @@ func addressRules(
 func accountRules(
 	o options, client httplimit.Key, seen httplimit.Observer, l *slog.Logger,
 ) (*httplimit.Middleware, error) {
-	store, err := accountStore(o.redis, l)
+	store, err := accountStore(o, l)
 	if err != nil {
 		return nil, err
 	}

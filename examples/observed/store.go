@@ -11,14 +11,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// accountStore counts in the Redis at addr, or in memory without one. The service starts while Redis is down.
-func accountStore(addr string, logger *slog.Logger) (limiter.Store, error) {
-	if addr == "" {
+// accountStore counts in Redis, or in memory without one. The service starts while Redis is down.
+func accountStore(o options, logger *slog.Logger) (limiter.Store, error) {
+	if o.redis == "" {
 		return memstore.New(memstore.Config{Name: "accounts"})
 	}
 	redis.SetLogger(clientLog{logger})
-	client := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true})
-	return redisstore.New(client, redisstore.Config{Prefix: "observed:", Name: "accounts", Logger: logger})
+	client := redis.NewClient(&redis.Options{Addr: o.redis, ContextTimeoutEnabled: true})
+	return redisstore.New(client, redisstore.Config{
+		Prefix: "observed:", Name: "accounts", Timeout: o.timeout, Logger: logger,
+	})
 }
 
 // clientLog takes go-redis' own lines to slog, at the level debug: during an outage they are many, and the cause stands
