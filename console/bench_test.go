@@ -95,3 +95,28 @@ func BenchmarkCheck(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkTick is what a second costs while somebody looks, with all rules busy.
+func BenchmarkTick(b *testing.B) {
+	c, err := New(Config{Viewer: LocalOnly})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for rule := range 20 {
+		for _, result := range []httplimit.Result{httplimit.ResultAllowed, httplimit.ResultRefused} {
+			for _, o := range observation(result, 50, 2000) {
+				o.Rules[0].Rule = fmt.Sprint("rule ", rule)
+				c.Observe(context.Background(), o)
+			}
+		}
+	}
+	second := c.second()
+	b.ReportAllocs()
+	for b.Loop() {
+		second++
+		o := c.take(second)
+		c.fragments(o, "overview", "")
+		c.streams.rows = nil // as if each row had changed
+		c.streams.table.key = ""
+	}
+}

@@ -39,8 +39,8 @@ type clientList struct {
 }
 
 // clientsOf returns the clients that a sketch counted most.
-func (o *overview) clientsOf(r *ruleState, sketch *lazySketch, n int) clientList {
-	top := sketch.top(o.second, n)
+func (o *overview) clientsOf(r *ruleState, sketch *lazySketch, t *topReader, n int) clientList {
+	top := sketch.top(t, o.second, n)
 	list := clientList{
 		Clients: []client{}, Counted: top.Total, Dropped: top.Dropped, Unlisted: top.Unlisted,
 		Since: latest(time.Unix(int64(top.Since), 0), o.Process.Started.Truncate(time.Second)),
@@ -87,16 +87,14 @@ func (r *ruleState) readKey(stored string) keyText {
 // clients returns the clients of all rules that were refused most, and those nearest to their limits.
 func (o *overview) clients() (refused, near []client) {
 	refused, near = []client{}, []client{}
+	var t topReader
 	for _, r := range o.watch.rules {
 		if r.series == nil {
 			continue
 		}
-		for _, k := range o.clientsOf(r, &r.series.refused, -1).Clients {
-			if k.Result != httplimit.ResultShadowRefused.String() {
-				refused = append(refused, k)
-			}
-		}
-		near = append(near, o.nearOf(r, topShown)...)
+		t.keep = func(k *topKey) bool { return httplimit.Result(k.Last.result) != httplimit.ResultShadowRefused }
+		refused = append(refused, o.clientsOf(r, &r.series.refused, &t, topShown).Clients...)
+		near = append(near, o.nearOf(r, &t, topShown)...)
 	}
 	slices.SortStableFunc(refused, func(a, b client) int {
 		return cmp.Or(cmp.Compare(b.Least, a.Least), cmp.Compare(b.Most, a.Most))
@@ -105,16 +103,18 @@ func (o *overview) clients() (refused, near []client) {
 	return refused[:min(topShown, len(refused))], near[:min(topShown, len(near))]
 }
 
-// nearFor is how long ago a client may have been near its limit to be listed as near it.
-const nearFor = time.Minute
+const (
+	nearFor  = 60  // how many seconds ago a client may have been near its limit to be listed as near it
+	mostNear = 200 // of those, the most often near are looked at
+)
 
 // nearOf returns the clients of a rule that are nearest to their limits: seen so within the last minute, and not whole
 // again since.
-func (o *overview) nearOf(r *ruleState, n int) []client {
-	all := o.clientsOf(r, &r.series.near, -1).Clients
-	all = slices.DeleteFunc(all, func(k client) bool {
-		return o.Time.Sub(k.LastAt) > nearFor || k.Until != nil && k.Until.Before(o.Time)
-	})
+func (o *overview) nearOf(r *ruleState, t *topReader, n int) []client {
+	t.keep = func(k *topKey) bool {
+		return o.second <= k.Last.second+nearFor && (k.Last.until == 0 || k.Last.until >= o.second)
+	}
+	all := o.clientsOf(r, &r.series.near, t, mostNear).Clients
 	sortNear(all)
 	return all[:min(n, len(all))]
 }

@@ -217,14 +217,13 @@ func (o *overview) recent(r *ruleState, key string) *client {
 	if r.series == nil {
 		return nil
 	}
-	top := r.series.refused.top(o.second+1, -1)
-	for i := range top.Keys {
-		if top.Keys[i].Key == key {
-			k := r.client(&top.Keys[i])
-			return &k
-		}
+	t := topReader{keep: func(k *topKey) bool { return string(k.text) == key }}
+	top := r.series.refused.top(&t, o.second+1, 1)
+	if len(top.Keys) == 0 {
+		return nil
 	}
-	return nil
+	k := r.client(&top.Keys[0])
+	return &k
 }
 
 // reset lets a client in again, under one rule or under all of its shape, and notes who did so.

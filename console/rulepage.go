@@ -41,8 +41,8 @@ func (o *overview) rulePage(id string) *rulePage {
 	p.Charts = o.ruleCharts(r, p.Row)
 	p.Refused = clientList{Clients: []client{}, Since: latest(o.Process.Started, o.Time.Add(-keptSeconds*time.Second))}
 	if r.series != nil {
-		p.Refused = o.clientsOf(r, &r.series.refused, topOfRule)
-		p.Near = o.nearOf(r, topOfRule)
+		p.Refused = o.clientsOf(r, &r.series.refused, &topReader{}, topOfRule)
+		p.Near = o.nearOf(r, &topReader{}, topOfRule)
 	}
 	for _, s := range o.watch.shapes() {
 		if slices.Contains(s.rules, r) {

@@ -30,10 +30,10 @@ func (l *lazySketch) count(key string, seen sighting) {
 	s.count(key, seen)
 }
 
-// top is that of the sketch.
-func (l *lazySketch) top(second uint32, n int) topKeys {
+// top is that of a topReader.
+func (l *lazySketch) top(t *topReader, second uint32, n int) topKeys {
 	if s := l.sketch.Load(); s != nil {
-		return s.top(second, n)
+		return t.top(s, second, n)
 	}
 	return topKeys{Since: (max(second/halfSpan, 1) - 1) * halfSpan}
 }

@@ -122,7 +122,7 @@ func (m *summary) count(hash uint64, key string, seen sighting) {
 		key = key[:maxKey]
 	}
 	m.total++
-	e, found := m.find(hash, key)
+	e, found := find(m, hash, key)
 	if !found {
 		e = m.admit(hash, key, seen.second)
 	}
@@ -131,13 +131,13 @@ func (m *summary) count(hash uint64, key string, seen sighting) {
 }
 
 // find returns the entry of a key.
-func (m *summary) find(hash uint64, key string) (e uint8, found bool) {
+func find[T string | []byte](m *summary, hash uint64, key T) (e uint8, found bool) {
 	for i := uint8(hash); ; i++ {
 		at := m.index[i]
 		if at == 0 {
 			return 0, false
 		}
-		if e = at - 1; m.hash[e] == hash && string(m.seen[e].key()) == key {
+		if e = at - 1; m.hash[e] == hash && string(m.seen[e].key()) == string(key) {
 			return e, true
 		}
 	}

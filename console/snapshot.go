@@ -28,9 +28,10 @@ type overview struct {
 	Stores   []storeRow `json:"stores"`
 	Problems []problem  `json:"problems"`
 
-	watch  *watch
-	second uint32
-	live   requestSeries // as the series of Requests, but up to now: the last bucket is not over
+	watch   *watch
+	second  uint32
+	scratch []tally       // for one history after the other
+	live    requestSeries // as the series of Requests, but up to now: the last bucket is not over
 }
 
 // process says whose figures these are: one process of several.
@@ -112,6 +113,7 @@ func (c *Console) take(second uint32) *overview {
 		o.Stores = append(o.Stores, storeRow{Name: s.name, Kind: s.kind, Rules: s.rules, Stats: s.stats})
 	}
 	o.findProblems()
+	o.scratch = nil
 	return o
 }
 
@@ -130,7 +132,9 @@ func (c *Console) window(second uint32) window {
 // from it, which may be a few seconds before.
 func (o *overview) seconds(h *history) (all []tally, firstBucket int) {
 	from := uint32(o.Requests.Window.From.Unix())
-	all = make([]tally, o.second-from)
+	all = slices.Grow(o.scratch[:0], int(o.second-from))[:o.second-from]
+	clear(all)
+	o.scratch = all
 	h.read(from, all)
 	return all, len(all) - keptSeconds
 }
