@@ -26,8 +26,8 @@ type Config struct {
 }
 
 // Console is the operators' page. It is an [httplimit.Observer], which counts, and an [http.Handler] to be mounted
-// under any path. Make one with [New]. It starts no goroutine: while nobody looks, nothing runs but the counting. Safe for
-// concurrent use.
+// under any path. Make one with [New]. It starts no goroutine: while nobody looks, nothing runs but the counting. Safe
+// for concurrent use.
 type Console struct {
 	cfg         Config
 	started     time.Time
