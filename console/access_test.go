@@ -35,6 +35,7 @@ func TestLocalOnly(t *testing.T) {
 		{"Forwarded", "127.0.0.1:1", "localhost", "Forwarded", false},
 		{"X-Real-IP", "127.0.0.1:1", "localhost", "X-Real-IP", false},
 		{"Via", "127.0.0.1:1", "localhost", "Via", false},
+		{"of a CDN", "127.0.0.1:1", "localhost", "CF-Connecting-IP", false},
 		{"another header", "127.0.0.1:1", "localhost", "X-Request-Id", true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -47,6 +48,16 @@ func TestLocalOnly(t *testing.T) {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
 		})
+	}
+}
+
+// nginx that is told nothing but proxy_pass asks so.
+func TestLocalOnlyOfHTTP10(t *testing.T) {
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.RemoteAddr, r.Host = "127.0.0.1:1", "127.0.0.1:8080"
+	r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/1.0", 1, 0
+	if LocalOnly(r) {
+		t.Error("got HTTP/1.0 let in, want it refused")
 	}
 }
 
