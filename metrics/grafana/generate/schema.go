@@ -28,11 +28,16 @@ type timeRange struct {
 }
 
 type link struct {
-	Title       string `json:"title"`
-	Type        string `json:"type"`
-	URL         string `json:"url"`
-	Icon        string `json:"icon"`
-	TargetBlank bool   `json:"targetBlank"`
+	Title       string   `json:"title"`
+	Type        string   `json:"type"`
+	URL         string   `json:"url"`
+	Icon        string   `json:"icon"`
+	Tooltip     string   `json:"tooltip"`
+	Tags        []string `json:"tags"`
+	TargetBlank bool     `json:"targetBlank"`
+	AsDropdown  bool     `json:"asDropdown"`
+	IncludeVars bool     `json:"includeVars"`
+	KeepTime    bool     `json:"keepTime"`
 }
 
 type templating struct {

@@ -37,7 +37,10 @@ func newDashboard(rows []row) dashboard {
 			Expr:        `ALERTS{alertname=~"Httplimit.+", alertstate="firing", job=~"$job"}`,
 			TitleFormat: "{{alertname}}", TextFormat: "{{namespace}} {{rule}} {{store}} {{server}}",
 		}}},
-		Links: []link{{Title: "What to do", Type: "link", URL: runbook, Icon: "doc", TargetBlank: true}},
+		Links: []link{{
+			Title: "What to do", Type: "link", URL: runbook, Icon: "doc", Tags: []string{}, TargetBlank: true,
+			Tooltip: "What to alarm on, what the log says, and what to do when an alert fires",
+		}},
 	}
 	id, y := 0, 0
 	for _, r := range rows {
@@ -174,16 +177,19 @@ func (s *shown) options() map[string]any {
 		return map[string]any{
 			"reduceOptions": latest, "colorMode": "background", "graphMode": "area", "textMode": "auto",
 			"justifyMode": "auto", "orientation": "auto", "wideLayout": true,
+			"showPercentChange": false, "percentChangeColorMode": "standard",
 		}
 	case states:
 		return map[string]any{
 			"mergeValues": true, "showValue": "auto", "rowHeight": 0.8, "alignValue": "left", "tooltip": tooltip,
-			"legend": map[string]any{"showLegend": false, "displayMode": "list", "placement": "bottom"},
+			"legend": map[string]any{"showLegend": false, "displayMode": "list", "placement": "bottom", "calcs": []string{}},
 		}
 	case bars:
 		return map[string]any{
 			"reduceOptions": latest, "displayMode": "gradient", "orientation": "horizontal", "showUnfilled": true,
-			"valueMode": "color",
+			"valueMode": "color", "namePlacement": "auto", "sizing": "auto", "minVizHeight": 16, "minVizWidth": 8,
+			"maxVizHeight": 300,
+			"legend":       map[string]any{"showLegend": false, "displayMode": "list", "placement": "bottom", "calcs": []string{}},
 		}
 	case listing:
 		return map[string]any{"showHeader": true, "cellHeight": "sm"}
