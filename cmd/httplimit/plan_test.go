@@ -461,3 +461,19 @@ func TestProgress(t *testing.T) {
 		t.Errorf("the progress of a pipe is %q, want %q", got, want)
 	}
 }
+
+// A line of a time that no log can have is one that cannot be read, and not the end of the command.
+func TestPlanFarFuture(t *testing.T) {
+	at := folder(t, map[string]string{"policy.json": planPolicy, "access.csv": "time,client,path\n" +
+		"2025-03-03T09:15:00Z,192.0.2.1,/\n2105-12-31T23:59:59Z,192.0.2.1,/\n2106-01-01T00:00:00Z,192.0.2.1,/\n" +
+		"9999-01-01T00:00:00Z,192.0.2.1,/\n99999999999,192.0.2.1,/\n",
+		"future.csv": "time,client\n2105-12-31T23:59:58.5Z,192.0.2.1\n2105-12-31T23:59:59Z,192.0.2.1\n",
+		"later.csv": "time,client\n2200-01-01T00:00:00Z,192.0.2.1\n2200-01-01T00:00:01Z,192.0.2.1\n"})
+	for name, want := range map[string]struct{ read, bad int }{"access.csv": {2, 3}, "future.csv": {2, 0},
+		"later.csv": {0, 2}} {
+		status, _, stderr := runPlan(t, "", "-policy", at("policy.json"), "-format", "csv", "-json", at("out.json"), at(name))
+		if got := readJSON(t, at("out.json")).Input; status != exitOK || got.Bad != want.bad || got.Parsed != want.read {
+			t.Errorf("%s: the status is %d, %+v, want %+v; %s", name, status, got, want, stderr)
+		}
+	}
+}

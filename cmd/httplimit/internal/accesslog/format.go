@@ -19,6 +19,7 @@ type parser interface {
 var (
 	errNoRequest = errors.New("it tells no request")
 	errClient    = errors.New("the client is longer than any name")
+	errFuture    = errors.New("the time lies behind the year 2105")
 )
 
 // wrongFormat is an error of a line that shows that the whole log is of another format.
@@ -26,6 +27,9 @@ type wrongFormat struct{ error }
 
 // maxClient is how long a client may be: longer than any address, as long as a domain name.
 const maxClient = 255
+
+// maxTime is until when times are read, in Unix milliseconds: their seconds fit into 32 bits.
+const maxTime = 4291747200_000 // the year 2106 begins
 
 // CheckFormat reports what is wrong with a format and a map, before any log is opened.
 func CheckFormat(format, mapping string) error {
@@ -82,6 +86,9 @@ func newParser(format string, n names) (parser, error) {
 func parseLine(p parser, line string, e *Entry) error {
 	if err := p.parse(line, e); err != nil {
 		return err
+	}
+	if e.At >= maxTime {
+		return errFuture
 	}
 	if len(e.Client) > maxClient {
 		return errClient
