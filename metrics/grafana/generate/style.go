@@ -172,6 +172,7 @@ func (s *shown) steps() []step {
 func (s *shown) options() map[string]any {
 	latest := map[string]any{"calcs": []string{"lastNotNull"}, "fields": "", "values": false}
 	tooltip := map[string]any{"mode": "multi", "sort": "desc"}
+	hidden := map[string]any{"showLegend": false, "displayMode": "list", "placement": "bottom", "calcs": []string{}}
 	switch s.kind {
 	case number:
 		return map[string]any{
@@ -182,14 +183,14 @@ func (s *shown) options() map[string]any {
 	case states:
 		return map[string]any{
 			"mergeValues": true, "showValue": "auto", "rowHeight": 0.8, "alignValue": "left", "tooltip": tooltip,
-			"legend": map[string]any{"showLegend": false, "displayMode": "list", "placement": "bottom", "calcs": []string{}},
+			"legend": hidden,
 		}
 	case bars:
 		return map[string]any{
 			"reduceOptions": latest, "displayMode": "gradient", "orientation": "horizontal", "showUnfilled": true,
 			"valueMode": "color", "namePlacement": "auto", "sizing": "auto", "minVizHeight": 16, "minVizWidth": 8,
 			"maxVizHeight": 300,
-			"legend":       map[string]any{"showLegend": false, "displayMode": "list", "placement": "bottom", "calcs": []string{}},
+			"legend":       hidden,
 		}
 	case listing:
 		return map[string]any{"showHeader": true, "cellHeight": "sm"}
