@@ -3,9 +3,12 @@ package prometheus_test
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/httplimit/httplimit/e2e/servers"
 )
 
 // asked is a query of the dashboard.
@@ -73,6 +76,19 @@ func quickAlerts(t *testing.T) (rules string, names []string) {
 	}
 	rules = regexp.MustCompile(`for: \d+m`).ReplaceAllString(rules, "for: 1s")
 	return regexp.MustCompile(`\[\d+m\]`).ReplaceAllString(rules, "["+window+"]"), names
+}
+
+// By their own minutes, and with nobody waiting: what promtool says of the rules, and of when they fire.
+func TestPromtool(t *testing.T) {
+	servers.RequireInstalled(t, "promtool")
+	for _, arguments := range [][]string{
+		{"check", "rules", "--lint=all", "--lint-fatal", "../../metrics/grafana/alerts.yaml"},
+		{"test", "rules", "testdata/alerts.yaml"},
+	} {
+		if out, err := exec.CommandContext(t.Context(), "promtool", arguments...).CombinedOutput(); err != nil {
+			t.Errorf("promtool %s: %v\n%s", strings.Join(arguments, " "), err, out)
+		}
+	}
 }
 
 func read(t *testing.T, file string) string {

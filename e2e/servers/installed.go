@@ -7,7 +7,7 @@ import (
 )
 
 // packages are the Debian packages of programs that have another name.
-var packages = map[string]string{"redis-cli": "redis-server"}
+var packages = map[string]string{"redis-cli": "redis-server", "promtool": "prometheus"}
 
 // RequireInstalled skips the test if a binary is missing, or fails it if HTTPLIMIT_SERVERS=required.
 func RequireInstalled(t testing.TB, binaries ...string) {
