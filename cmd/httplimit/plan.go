@@ -104,32 +104,6 @@ func (o *planOptions) write(data report.Data, stdout io.Writer) error {
 	return nil
 }
 
-// writeFile writes a file as a whole or not at all. Without a name it writes nothing.
-func writeFile(name string, write func(io.Writer) error) error {
-	if name == "" {
-		return nil
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".httplimit-*")
-	if err != nil {
-		return reason(err)
-	}
-	defer os.Remove(f.Name()) // fails after the renaming, and then nothing is left to remove
-	err = write(f)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		return fmt.Errorf("%s cannot be written: %w", name, reason(err))
-	}
-	return nil
-}
-
 // reason takes the names of the system's calls off an error.
 func reason(err error) error {
 	var path *os.PathError

@@ -109,7 +109,7 @@ func (o *planOptions) check() error {
 		add(i > 0 && strings.HasPrefix(f, "-") && f != "-", "%s stands behind a file: flags come before the files", f)
 	}
 	add(stdins > 1, `"-" is there twice, and standard input can be read once`)
-	return errors.Join(errs...)
+	return errors.Join(append(errs, o.checkOutputs()...)...)
 }
 
 func (o *planOptions) addTrust(text string) error {

@@ -468,7 +468,7 @@ func TestPlanFarFuture(t *testing.T) {
 		"2025-03-03T09:15:00Z,192.0.2.1,/\n2105-12-31T23:59:59Z,192.0.2.1,/\n2106-01-01T00:00:00Z,192.0.2.1,/\n" +
 		"9999-01-01T00:00:00Z,192.0.2.1,/\n99999999999,192.0.2.1,/\n",
 		"future.csv": "time,client\n2105-12-31T23:59:58.5Z,192.0.2.1\n2105-12-31T23:59:59Z,192.0.2.1\n",
-		"later.csv": "time,client\n2200-01-01T00:00:00Z,192.0.2.1\n2200-01-01T00:00:01Z,192.0.2.1\n"})
+		"later.csv":  "time,client\n2200-01-01T00:00:00Z,192.0.2.1\n2200-01-01T00:00:01Z,192.0.2.1\n"})
 	for name, want := range map[string]struct{ read, bad int }{"access.csv": {2, 3}, "future.csv": {2, 0},
 		"later.csv": {0, 2}} {
 		status, _, stderr := runPlan(t, "", "-policy", at("policy.json"), "-format", "csv", "-json", at("out.json"), at(name))
