@@ -117,9 +117,14 @@ func reason(err error) error {
 	return err
 }
 
-// judge says which rules refused more than -fail-above allows.
+// judge says which rules refused more than -fail-above allows. Of no request nothing can be said.
 func (o *planOptions) judge(data report.Data, stderr io.Writer) int {
 	status := exitOK
+	if len(o.failAbove) > 0 && data.Input.From.IsZero() {
+		fmt.Fprintln(stderr, "httplimit plan: no request was replayed, so that -fail-above has nothing to judge by: "+
+			"check the logs, -format, -from and -to")
+		return exitFault
+	}
 	for _, rule := range data.Rules {
 		most, asked := o.failAbove[rule.Name]
 		if !asked || rule.Total.Requests == 0 {

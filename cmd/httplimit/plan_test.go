@@ -213,6 +213,22 @@ func TestPlanFailAbove(t *testing.T) {
 	}
 }
 
+// Where nothing was replayed, nothing has been refused; a job is not to take that for good news.
+func TestPlanFailAboveOfNothing(t *testing.T) {
+	at := folder(t, map[string]string{"policy.json": planPolicy, "access.log": planLog(120, 2, true)})
+	for name, tt := range map[string]struct{ args, want string }{
+		"wrong format": {"-format ltsv", "! 120 of 120 lines (100.0 %) could not be read"},
+		"another day":  {"-from 2025-04-03", "! No request is left to replay: widen -from and -to."},
+	} {
+		args := append([]string{"-policy", at("policy.json"), "-fail-above", "address=99%"}, strings.Fields(tt.args)...)
+		status, stdout, stderr := runPlan(t, "", append(args, at("access.log"))...)
+		if status != exitFault || !strings.Contains(stderr, "no request was replayed") || !strings.Contains(stdout, tt.want) ||
+			strings.Count(stdout, "widen") != strings.Count(tt.want, "widen") {
+			t.Errorf("%s: the status is %d, want 1; %s%s", name, status, stdout, stderr)
+		}
+	}
+}
+
 func TestPlanStandardInput(t *testing.T) {
 	at := folder(t, map[string]string{"policy.json": planPolicy})
 	status, stdout, stderr := runPlan(t, planLog(60, 30, true), "-policy", at("policy.json"), "-")

@@ -75,7 +75,8 @@ func (r *Replay) warnings(in Reading) (all []string) {
 		"-max-reorder.", counted(in.Late, "line was", "lines were"), shortly(in.MaxReorder))
 	warn(in.Reordered > 0, "%s out of order and put in order.", counted(in.Reordered, "line was", "lines were"))
 	if f.requests == 0 {
-		return append(all, "No request is left to replay: widen -from and -to.")
+		warn(in.Outside > 0, "No request is left to replay: widen -from and -to.")
+		return all
 	}
 	warn(r.clients() == 1, "All requests come from one client: that is probably your proxy. Log the address that it "+
 		"forwards, or name your proxies in trustedProxies or with -trust.")
