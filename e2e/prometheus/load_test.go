@@ -31,6 +31,7 @@ func build(t *testing.T) (program string) {
 type service struct {
 	url, scraped string // scraped is host:port
 	client       *http.Client
+	log          logFile
 	statuses     [600]atomic.Int64 // answers, by status
 	unanswered   atomic.Int64
 }
@@ -39,7 +40,9 @@ type service struct {
 func run(t *testing.T, program string, flags ...string) *service {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
+	s := &service{client: &http.Client{Timeout: 10 * time.Second, Transport: new(http.Transport)}}
 	cmd := exec.CommandContext(ctx, program, append(flags, "-addr=127.0.0.1:0", "-metrics=127.0.0.1:0")...)
+	cmd.Stderr = &s.log
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -49,7 +52,6 @@ func run(t *testing.T, program string, flags ...string) *service {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { stop(); _ = cmd.Wait() })
-	s := &service{client: &http.Client{Timeout: 10 * time.Second, Transport: new(http.Transport)}}
 	t.Cleanup(s.client.CloseIdleConnections)
 	address := regexp.MustCompile(`http://([0-9.]+:[0-9]+)`)
 	for lines := bufio.NewScanner(out); s.scraped == ""; {
@@ -66,6 +68,24 @@ func run(t *testing.T, program string, flags ...string) *service {
 		}
 	}
 	return s
+}
+
+// logFile has what a service has written to its log.
+type logFile struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logFile) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logFile) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // pace is between two requests of one sender: enough load for every panel, and not for the machine.

@@ -151,6 +151,30 @@ func TestDashboardAndAlerts(t *testing.T) {
 	all.Wait()
 	countsAddUp(t, p, "shop", shop)
 	countsAddUp(t, p, "small", small)
+	tellsOfTheOutage(t, shop.log.String())
+}
+
+// tellsOfTheOutage checks the log of a service whose Redis was away: it says so of each rule, not again and again, not
+// by the lines of go-redis, and names accounts by their hashes.
+func tellsOfTheOutage(t *testing.T, log string) {
+	t.Helper()
+	for _, rule := range []string{"account", "tighter", "export"} {
+		for _, said := range []string{"cannot decide", "decides again"} {
+			line := fmt.Sprintf(`"httplimit: the store %s","rule":"%s"`, said, rule)
+			if n := strings.Count(log, line); n == 0 || n > 5 {
+				t.Errorf("the log says %d times %s, want once an outage", n, line)
+			}
+		}
+	}
+	if !strings.Contains(log, `"msg":"httplimit: refused","namespace":"shop","rule":"account"`) {
+		t.Error("the log names nobody who was refused")
+	}
+	for line := range strings.Lines(log) {
+		if !strings.HasPrefix(line, "{") || strings.Contains(line, "go-redis") || strings.Contains(line, `"hot"`) {
+			t.Errorf("got the line %s", line)
+			return
+		}
+	}
 }
 
 // fill writes keys to a Redis until the context ends, more than it holds.
