@@ -28,7 +28,7 @@ func TestLogLinesAreDocumented(t *testing.T) {
 			continue
 		}
 		if want := documented[begins[0]]; !slices.Equal(names, want) {
-			t.Errorf("%q has the attributes %q, and %q are documented", message, names, want)
+			t.Errorf("%q has level and attributes %q, and %q are documented", message, names, want)
 		}
 		delete(documented, begins[0])
 	}
@@ -98,13 +98,13 @@ func TestAlertsHaveSections(t *testing.T) {
 	}
 }
 
-// documentedLines returns the names of attributes by how a message begins, from the table of the page.
+// documentedLines returns level and names of attributes by how a message begins, from the table of the page.
 func documentedLines(t *testing.T) map[string][]string {
 	t.Helper()
 	lines := make(map[string][]string)
 	row := regexp.MustCompile("(?m)^\\| `((?:httplimit|redisstore): [^`]*)`[^|]* \\| (\\w+) \\|([^|]*)\\|")
 	for _, found := range row.FindAllStringSubmatch(read(t, "docs/operating.md"), -1) {
-		lines[found[1]] = quoted(found[3])
+		lines[found[1]] = append([]string{found[2]}, quoted(found[3])...)
 	}
 	return lines
 }

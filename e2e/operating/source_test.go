@@ -14,11 +14,11 @@ import (
 
 // source is what the code says about its log.
 type source struct {
-	lines    map[string][]string // names of attributes, by the message; … stands for what is known at run time only
+	lines    map[string][]string // level and names of attributes, by message; … stands for what is known at run time only
 	codes    []string            // of warnings about the setup
 	observed []string            // attributes of LogObserver
 
-	through map[string][]string // attributes that a function adds to the message that it is given, by its name
+	through map[string][]string // what a function adds to the message that it is given, by its name
 	passed  map[string][]string // messages that are given to it
 }
 
@@ -95,7 +95,7 @@ func (s *source) call(within, file string, call *ast.CallExpr) {
 	}
 	switch {
 	case slices.Contains([]string{"Debug", "Info", "Warn", "Error"}, name) && len(call.Args) > 0:
-		s.line(within, call)
+		s.line(within, strings.ToLower(name), call)
 	case name == "warnOnce" && len(call.Args) == 3:
 		s.pass("warnOnce", call.Args[1])
 	case name == "note" && within == "undecided":
@@ -110,12 +110,12 @@ func (s *source) call(within, file string, call *ast.CallExpr) {
 }
 
 // line reads a call that writes a line.
-func (s *source) line(within string, call *ast.CallExpr) {
+func (s *source) line(within, level string, call *ast.CallExpr) {
 	message := text(call.Args[0])
 	if !strings.Contains(message, ": ") {
 		return // no line of ours
 	}
-	names := make([]string, 0, len(call.Args)/2)
+	names := []string{level}
 	for i := 1; i < len(call.Args); i += 2 {
 		names = append(names, text(call.Args[i]))
 	}
