@@ -14,7 +14,7 @@ import (
 
 // source is what the code says about its log.
 type source struct {
-	lines    map[string][]string // level and names of attributes, by message; … stands for what is known at run time only
+	lines    map[string][]string // level and attributes, by message; … stands for what is known at run time only
 	codes    []string            // of warnings about the setup
 	observed []string            // attributes of LogObserver
 
