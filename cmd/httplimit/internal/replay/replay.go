@@ -147,7 +147,7 @@ func (r *Replay) Request(e *accesslog.Entry) {
 		}
 	}
 	if r.hidden != nil {
-		r.hidden.note(e.User)
+		r.hidden.note(e)
 	}
 	r.store.SetClock(e.At)
 	r.request.begin(e)

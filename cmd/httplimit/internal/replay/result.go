@@ -26,6 +26,11 @@ type Reading struct {
 func (r *Replay) Report(in Reading) report.Data {
 	data := report.Data{Anonymized: r.hidden != nil, Input: r.input(in), Refused: r.refused,
 		ClientsRefused: r.clientsRefused}
+	if r.hidden != nil {
+		for name := range r.names.addresses {
+			r.hidden.noteName(name)
+		}
+	}
 	next := 0
 	for i := range r.policy.Rules {
 		if r.policy.Rules[i].LeftOut != "" {
@@ -171,7 +176,7 @@ func (r *Replay) clientReport(c *clientUse) report.Client {
 	client := report.Client{Key: r.label(c.key), Bot: why != "", Why: why, Agent: c.refusals.agent, Requests: c.requests,
 		Refused: c.refused, First: moment(c.refusals.first), Last: moment(c.refusals.last), Paths: c.refusals.sample()}
 	if r.hidden != nil {
-		client.Agent = r.hidden.text(client.Agent)
+		client.Agent = r.hidden.agent(client.Agent)
 		for i := range client.Paths {
 			client.Paths[i] = r.hidden.path(client.Paths[i], func(s string) bool { return s != "" && r.store.keys[s] != nil })
 		}
