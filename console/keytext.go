@@ -93,8 +93,8 @@ func noteOf(mark string) string {
 	return "marked " + mark
 }
 
-// readable undoes %XX where that gives text that can be printed, and leaves the rest as it is: control characters and
-// those that change the direction of writing are no part of what is shown.
+// readable is a part of a stored key as a person wrote it: it undoes %XX where that gives text that can be printed, and
+// leaves the rest as it is. Control characters and those that change the direction of writing are no part of it.
 func readable(part string) string {
 	raw := make([]byte, 0, len(part))
 	for i := 0; i < len(part); i++ {
@@ -105,17 +105,22 @@ func readable(part string) string {
 			raw = append(raw, part[i])
 		}
 	}
+	return printable(string(raw))
+}
+
+// printable returns a text with %XX in place of what cannot be printed.
+func printable(text string) string {
 	var b strings.Builder
-	for len(raw) > 0 {
-		r, size := utf8.DecodeRune(raw)
+	for len(text) > 0 {
+		r, size := utf8.DecodeRuneInString(text)
 		if r == utf8.RuneError && size <= 1 || !unicode.IsPrint(r) {
-			for _, c := range raw[:size] {
+			for _, c := range []byte(text[:size]) {
 				fmt.Fprintf(&b, "%%%02X", c)
 			}
 		} else {
-			b.WriteRune(r)
+			b.WriteString(text[:size])
 		}
-		raw = raw[size:]
+		text = text[size:]
 	}
 	return b.String()
 }

@@ -157,7 +157,7 @@ func (c *Console) lookUp(ctx context.Context, o *overview, q query) found {
 		if part.Secret {
 			f.shown = append(f.shown, "a secret")
 		} else {
-			f.shown = append(f.shown, readable(q.parts[i]))
+			f.shown = append(f.shown, printable(q.parts[i]))
 		}
 	}
 	for _, r := range q.shape.rules {

@@ -177,3 +177,17 @@ func TestNoKeyInAnAddress(t *testing.T) {
 		}
 	}
 }
+
+// Names and identities that are typed are no stored keys: what looks like %XX in them is meant, so that no operator can
+// be noted under the name of another one.
+func TestTypedTextsStayAsTheyAre(t *testing.T) {
+	s := newSite(t, httplimit.Rule{Name: "user", Key: httplimit.Header("X-User"), Limit: limiter.PerDay(1)})
+	w := s.post("reset", form("shape", shapeOf(t, s, "header:X-User"), "part", "b%6Fb"), "al%69ce")
+	mustContain(t, w, "<h1>b%6Fb</h1>", "Reset by al%69ce")
+	mustContain(t, s.get("activity"), "al%69ce", ">b%6Fb<")
+	if got := s.log.String(); !strings.Contains(got, "operator=al%69ce") {
+		t.Errorf("got %s in the log, want the operator's name as it is", got)
+	}
+	w = s.post("reset", form("shape", shapeOf(t, s, "header:X-User"), "part", "bob"), "al\nice\u202e")
+	mustContain(t, w, "Reset by al%0Aice%E2%80%AE")
+}

@@ -95,7 +95,7 @@ func (c *Console) operator(r *http.Request) (name string, ok bool) {
 	if name, ok = c.cfg.Operator(r); !ok {
 		return "", false
 	}
-	if name = clip(readable(name)); name == "" {
+	if name = clip(printable(name)); name == "" {
 		name = "somebody without a name"
 	}
 	return name, true
