@@ -11,6 +11,7 @@ import (
 
 	"github.com/httplimit/httplimit"
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/memstore"
 )
 
 // Each pair of Result and Source is counted where the page looks for it.
@@ -225,4 +226,24 @@ func TestHeapOfARule(t *testing.T) {
 		t.Logf("%d bytes for a rule", grown)
 	}
 	runtime.KeepAlive(c)
+}
+
+// wrapped is a store of a type that can be compared, whose values may hold what cannot.
+type wrapped struct{ limiter.Store }
+
+type uncomparable struct {
+	limiter.Store
+	_ []int
+}
+
+func TestStoreThatCannotBeCompared(t *testing.T) {
+	store, err := memstore.New(memstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSiteOf(t, httplimit.Config{
+		Store: wrapped{uncomparable{Store: store}},
+		Rules: []httplimit.Rule{byAddress("one", limiter.PerDay(1)), byAddress("two", limiter.PerDay(1))},
+	})
+	mustContain(t, s.get(""), "one", "two")
 }

@@ -118,8 +118,8 @@ func (w *watch) addStore(store limiter.Store, rule string) {
 	w.stores = append(w.stores, s)
 }
 
-// sameStore reports whether two stores are one: those of a type that cannot be compared are not.
-func sameStore(a, b limiter.Store) bool { return reflect.TypeOf(a).Comparable() && a == b }
+// sameStore reports whether two stores are one: those that cannot be compared, or hold something that cannot, are not.
+func sameStore(a, b limiter.Store) bool { return reflect.ValueOf(a).Comparable() && a == b }
 
 // failing returns the configuration under which the store cannot decide the rule, nil if all is well.
 func (r *ruleState) failing() *httplimit.Health {
