@@ -92,6 +92,9 @@ func (c *Console) serveEvents(w http.ResponseWriter, r *http.Request) {
 		return
 	default:
 	}
+	if r.Method == http.MethodHead {
+		return // who asks so hears nothing, and would hold a viewer's place
+	}
 	out := http.NewResponseController(w)
 	if !c.streams.enter() {
 		_, _ = fmt.Fprintf(w, "retry: 20000\nevent: full\ndata: {\"viewers\":%d}\n\n", maxViewers)

@@ -313,3 +313,15 @@ func TestOwnLimits(t *testing.T) {
 		}
 	})
 }
+
+// HEAD is answered at once, and takes no viewer's place.
+func TestHeadOfTheStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, byAddress("address", limiter.PerDay(3)))
+		w, begun := httptest.NewRecorder(), time.Now()
+		s.ServeHTTP(w, httptest.NewRequest(http.MethodHead, "/limits/events?view=overview", nil))
+		if took := time.Since(begun); took != 0 || w.Code != http.StatusOK || w.Body.Len() > 0 {
+			t.Errorf("got %d after %v with %d bytes, want 200 at once with none", w.Code, took, w.Body.Len())
+		}
+	})
+}
