@@ -1,6 +1,5 @@
 // Package faults_test shows what clients see while a store is down, slow or wrong: real servers, real requests that
-// flow before, during and after each fault. The table in README.md under "When the store is down" has one line for each
-// of the rows here.
+// flow before, during and after each fault. The table in docs/outages.md has one line for each of the rows here.
 //
 // Bounds of time are multiples of the store's time-out, which is long beside the noise of a busy machine.
 package faults_test

@@ -1,5 +1,5 @@
-// Package layers_test checks what README's table of layers says: each layer once outside of the limiter and once inside
-// of it, over a real socket.
+// Package layers_test checks what the table in docs/layers.md says: each layer once outside of the limiter and once
+// inside of it, over a real socket.
 package layers_test
 
 import (

@@ -1,4 +1,4 @@
-// Package readme compiles the Go code in READMEs and in docs.
+// Package readme compiles the Go code in Markdown documents and resolves the links between them.
 //
 // A block that begins with a package clause is a whole file. Any other block is a fragment, either of declarations
 // or of the statements of a function; it imports the packages that it names (see importPaths). Where statements use
@@ -18,11 +18,22 @@
 //	| your wish | limit |
 //	|---|---|
 //	| per minute | `limiter.PerMinute(n)` |
+//
+// Documents about other libraries name their packages, and say there in front of in where a block is of them. The first
+// column of a table is theirs too, then, and the last one ours:
+//
+//	<!-- packages limiter=github.com/ulule/limiter/v3 -->
+//	<!-- there in func() -->
+//	| there | here |
+//	|---|---|
+//	| `limiter.Rate{Period: time.Minute, Limit: 5}` | `limiter.PerMinute(5)` |
 package readme
 
 import (
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
 	"regexp"
 	"strings"
 )
@@ -33,6 +44,8 @@ type Block struct {
 	Line      int    // of the first line of Code, counted from 1
 	Signature string // of the function in which Code stands, such as "func(mux *http.ServeMux) error"; or ""
 	Code      string
+
+	Packages map[string]string // the paths of packages that the document names, by name, where it is about them
 }
 
 // Blocks returns the blocks of Go code in a Markdown text, in order. A block that never ends and a row without code are
@@ -51,9 +64,11 @@ func Blocks(file, markdown string) ([]Block, error) {
 }
 
 var (
-	fence   = regexp.MustCompile("^( *)(`{3,}|~{3,}) *([^ `]*)")
-	comment = regexp.MustCompile(`^ *<!-- (?:(\S+) )?in (func.*) -->$`)
-	value   = regexp.MustCompile("`([^`]+)` *\\| *$")
+	fence    = regexp.MustCompile("^( *)(`{3,}|~{3,}) *([^ `]*)")
+	packages = regexp.MustCompile(`^ *<!-- packages (.*) -->$`)
+	first    = regexp.MustCompile("^\\| *`([^`]+)`")
+	comment  = regexp.MustCompile(`^ *<!-- (?:(\S+) )?in (func.*) -->$`)
+	value    = regexp.MustCompile("`([^`]+)` *\\| *$")
 )
 
 // scanner reads a Markdown text line by line.
@@ -65,7 +80,8 @@ type scanner struct {
 	block Block    // the one that is open
 
 	signature, valueType string // from the comment that waits for its block or table
-	rows                 int    // of the table so far; the first two are its head
+	packages             map[string]string
+	rows                 int // of the table so far; the first two are its head
 }
 
 func (s *scanner) scan(number int, line string) error {
@@ -73,6 +89,9 @@ func (s *scanner) scan(number int, line string) error {
 	switch {
 	case s.fence == nil && parts != nil:
 		s.fence, s.block = parts, Block{File: s.file, Line: number + 1, Signature: s.signature}
+		if s.valueType == there {
+			s.block.Packages = s.packages
+		}
 	case s.fence == nil:
 		return s.scanText(number, line)
 	case parts != nil && parts[3] == "" && strings.HasPrefix(parts[2], s.fence[2]):
@@ -88,6 +107,14 @@ func (s *scanner) scan(number int, line string) error {
 
 // scanText reads a line outside of blocks. Only empty lines may stand between a comment and its block or table.
 func (s *scanner) scanText(number int, line string) error {
+	if parts := packages.FindStringSubmatch(line); parts != nil {
+		s.packages = map[string]string{}
+		for _, pair := range strings.Fields(parts[1]) {
+			name, path, _ := strings.Cut(pair, "=")
+			s.packages[name] = path
+		}
+		return nil
+	}
 	if parts := comment.FindStringSubmatch(line); parts != nil {
 		s.valueType, s.signature, s.rows = parts[1], parts[2], 0
 		return nil
@@ -111,11 +138,32 @@ func (s *scanner) scanRow(number int, line string) error {
 		return errors.New("no code in backquotes ends the row")
 	}
 	code := parts[1] + "\n"
-	if s.valueType != "" {
+	if s.valueType == there {
+		theirs := first.FindStringSubmatch(line)
+		if theirs == nil {
+			return errors.New("no code in backquotes begins the row")
+		}
+		s.blocks = append(s.blocks, Block{
+			File: s.file, Line: number, Signature: s.signature, Code: statement(theirs[1]), Packages: s.packages,
+		})
+		code = statement(parts[1])
+	} else if s.valueType != "" {
 		code = fmt.Sprintf("var _ %s = %s", s.valueType, code)
 	}
 	s.blocks = append(s.blocks, Block{File: s.file, Line: number, Signature: s.signature, Code: code})
 	return nil
+}
+
+// there is the word before the word in where code is of the library that the document is about.
+const there = "there"
+
+// statement makes a value a statement; a call is one.
+func statement(code string) string {
+	expression, err := parser.ParseExpr(code)
+	if _, call := expression.(*ast.CallExpr); err != nil || call {
+		return code + "\n"
+	}
+	return "var _ any = " + code + "\n"
 }
 
 func isGo(language string) bool {

@@ -51,6 +51,7 @@ var importPaths = map[string]string{
 	"ginlimit":      "github.com/httplimit/httplimit/adapters/gin",
 	"fiberlimit":    "github.com/httplimit/httplimit/adapters/fiber",
 
+	"rate":     "golang.org/x/time/rate",
 	"chi":      "github.com/go-chi/chi/v5",
 	"echo":     "github.com/labstack/echo/v4",
 	"fiber":    "github.com/gofiber/fiber/v2",
@@ -68,7 +69,8 @@ func (b Block) withImports(declarations string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	everything := clause + importDeclarations(notImported(own)) + declarations
+	paths := b.importPaths()
+	everything := clause + importDeclarations(paths, notImported(paths, own)) + declarations
 	file, err := parser.ParseFile(files, "", everything, parser.SkipObjectResolution)
 	if err != nil {
 		return "", err
@@ -78,27 +80,34 @@ func (b Block) withImports(declarations string) (string, error) {
 	_, _ = checker.Check("fragment", files, []*ast.File{file}, &info)
 
 	var names []string
-	for _, name := range notImported(own) {
+	for _, name := range notImported(paths, own) {
 		if uses(info, name) {
 			names = append(names, name)
 		}
 	}
-	return clause + b.directive() + importDeclarations(names) + declarations, nil
+	return clause + b.directive() + importDeclarations(paths, names) + declarations, nil
 }
 
-// notImported returns the names of importPaths that file does not import, in their order.
-func notImported(file *ast.File) []string {
-	missing := maps.Clone(importPaths)
+// importPaths are the packages that the block may use without importing them: those of the document go before ours.
+func (b Block) importPaths() map[string]string {
+	paths := maps.Clone(importPaths)
+	maps.Copy(paths, b.Packages)
+	return paths
+}
+
+// notImported returns the names of paths that file does not import, in their order.
+func notImported(paths map[string]string, file *ast.File) []string {
+	missing := maps.Clone(paths)
 	for _, spec := range file.Imports {
 		maps.DeleteFunc(missing, func(_, path string) bool { return strconv.Quote(path) == spec.Path.Value })
 	}
 	return slices.Sorted(maps.Keys(missing))
 }
 
-func importDeclarations(names []string) string {
+func importDeclarations(paths map[string]string, names []string) string {
 	var code strings.Builder
 	for _, name := range names {
-		fmt.Fprintf(&code, "import %s %q; ", name, importPaths[name]) // one line, that of the block
+		fmt.Fprintf(&code, "import %s %q; ", name, paths[name]) // one line, that of the block
 	}
 	return code.String() + "\n"
 }

@@ -5,22 +5,23 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/httplimit/httplimit/e2e/readme"
 )
 
-// The root README uses every module, so it is compiled here, in a module that requires all of them, and so are the
-// other READMEs and the docs of the root module. READMEs of other modules are compiled there.
-func TestREADMEs(t *testing.T) {
+// The documents of the root module use every module, so they are compiled here, in a module that requires all of them;
+// those about other limiters in the module that requires these. Documents of other modules are compiled there.
+func TestDocuments(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := readmes(t, root)
-	if len(files) == 0 || files[0] != filepath.Join(root, "README.md") {
+	files := documents(t, root)
+	if !slices.Contains(files, filepath.Join(root, "README.md")) {
 		t.Errorf("there is no README.md in %s", root)
 	}
 	for _, file := range files {
@@ -36,7 +37,10 @@ func TestREADMEs(t *testing.T) {
 				t.Error("README.md has no Go block")
 			}
 			module := moduleOf(t, file)
-			if module == root {
+			switch {
+			case filepath.Base(filepath.Dir(file)) == "migrating":
+				module = filepath.Join(root, "benchmarks")
+			case module == root:
 				module = filepath.Join(root, "e2e")
 			}
 			if err := readme.Compile(module, t.TempDir(), blocks); err != nil {
@@ -101,18 +105,17 @@ func TestUnreadableMarkdown(t *testing.T) {
 	}
 }
 
-// readmes returns the README.md files below root and what lies in folders named docs, in lexical order: the root's
-// README first.
-func readmes(t *testing.T, root string) []string {
+// documents returns the Markdown files below root, in lexical order: the root's README is among the first.
+func documents(t *testing.T, root string) []string {
 	t.Helper()
 	var files []string
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch name := entry.Name(); {
 		case err != nil:
 			return err
-		case entry.IsDir() && (name == "testdata" || strings.HasPrefix(name, ".")):
+		case entry.IsDir() && (name == "testdata" || name == "node_modules" || strings.HasPrefix(name, ".")):
 			return filepath.SkipDir
-		case name == "README.md", filepath.Ext(name) == ".md" && filepath.Base(filepath.Dir(path)) == "docs":
+		case filepath.Ext(name) == ".md":
 			files = append(files, path)
 		}
 		return nil

@@ -75,19 +75,19 @@ func signUpIs(t *testing.T, h http.Handler, want int) *httptest.ResponseRecorder
 	return w
 }
 
-// What the README shows is what runs here.
-func TestREADMEShowsThisFile(t *testing.T) {
+// What docs/testing.md shows is what runs here.
+func TestDocumentShowsThisFile(t *testing.T) {
 	here, err := os.ReadFile("main_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	readme, err := os.ReadFile("../../README.md")
+	page, err := os.ReadFile("../../docs/testing.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, found := strings.Cut(string(readme), "\n## Testing an application that uses httplimit\n")
+	_, section, found := strings.Cut(string(page), "# Testing an application that uses httplimit\n")
 	if !found {
-		t.Fatal("the README has no such section")
+		t.Fatal("docs/testing.md has no such heading")
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
 	blocks := strings.Split(section, "```go\n")[1:]
