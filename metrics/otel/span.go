@@ -16,7 +16,7 @@ func annotate(ctx context.Context, rules []httplimit.Observed) {
 		return
 	}
 	span := trace.SpanFromContext(ctx)
-	if !span.IsRecording() || hasRefusal(span) {
+	if !span.IsRecording() {
 		return
 	}
 	first := &rules[0]
@@ -24,6 +24,9 @@ func annotate(ctx context.Context, rules []httplimit.Observed) {
 		if one := &rules[i+1]; weight(one.Result) > weight(first.Result) {
 			first = one
 		}
+	}
+	if before := told(span); before == refusal || before > weight(first.Result) {
+		return
 	}
 	attributes := []attribute.KeyValue{
 		ruleKey.String(first.Rule), resultKey.String(first.Result.String()), sourceKey.String(first.Source.String()),
@@ -34,20 +37,20 @@ func annotate(ctx context.Context, rules []httplimit.Observed) {
 	span.SetAttributes(attributes...)
 }
 
-// hasRefusal reports whether the span tells of a refusal already, by another Middleware or an Allow before: the first
-// one stays. Only the spans of SDKs that let their attributes be read can say so.
-func hasRefusal(span trace.Span) bool {
+// told returns the weight of the result that the span tells of already, by another Middleware or an Allow before; 0 if
+// it tells of none. Only the spans of SDKs that let their attributes be read can say so.
+func told(span trace.Span) int {
 	readable, can := span.(interface{ Attributes() []attribute.KeyValue })
 	if !can {
-		return false
+		return 0
 	}
 	for _, kv := range readable.Attributes() {
-		if kv.Key == resultKey {
-			var r httplimit.Result
-			return r.UnmarshalText([]byte(kv.Value.AsString())) == nil && refuses(r)
+		var r httplimit.Result
+		if kv.Key == resultKey && r.UnmarshalText([]byte(kv.Value.AsString())) == nil {
+			return weight(r)
 		}
 	}
-	return false
+	return 0
 }
 
 // refuses reports whether a request with this result of a rule was refused.

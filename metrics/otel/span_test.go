@@ -56,6 +56,8 @@ func TestSpanAttributes(t *testing.T) {
 		"only in shadow":       {[]rules{{allowed, shadow}}, "s shadow_refused store"},
 		"open":                 {[]rules{{allowed, shadow, opened}}, "o open none"},
 		"an inner Middleware":  {[]rules{{allowed}, {shadow}}, "s shadow_refused store"},
+		"open, then allowed":   {[]rules{{opened}, {shadow}, {allowed}}, "o open none"},
+		"open, then refused":   {[]rules{{opened}, {refused}}, "r refused cache 1.5"},
 		"refused, then others": {[]rules{{allowed}, {refused}, {banned}, {allowed}}, "r refused cache 1.5"},
 	} {
 		t.Run(name, func(t *testing.T) {
