@@ -52,7 +52,8 @@ func TestPatterns(t *testing.T) {
 		{"/export/{rest...}", []string{"/export/", "/export", "/export/a/b"}, []string{"/"}},
 		{"/users/{id}", []string{"/users/1", "/users/a%2Fb", "/USERS/x/"}, []string{"/users", "/users/", "/users/1/orders"}},
 		{"/users/{id}/orders", []string{
-			"/users/1/orders", "/users/a%2Fb/orders", "/users/a%252Fb/orders", "/users//1/orders/", "/users/./1/orders"},
+			"/users/1/orders", "/users/a%2Fb/orders", "/users/a%252Fb/orders", "/users//1/orders/", "/users/./1/orders",
+			"/x/../users/%2e/orders", "/users//%2E%2e/orders/.", "/users/%2e/orders/x%2f../.."},
 			[]string{"/users/orders", "/users/1"}},
 		{"/a%2Fb", []string{"/a%2Fb", "/a%2fB"}, []string{"/a/b", "/ab"}},
 		{"/käse", []string{"/k%C3%A4se", "/K%C3%84SE", "/%E2%84%AA%C3%A4se"}, []string{"/kase"}},

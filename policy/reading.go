@@ -11,7 +11,7 @@ const hiddenSlash = '\x00'
 
 // matchesURL reports whether a reading of the path matches: a router behind the limiter may take it for any of them.
 func (p *pattern) matchesURL(u *url.URL) bool {
-	if p.matchesReading(u.Path) || u.RawPath != "" && p.matchesReading(decode(u.RawPath, hiddenSlash)) {
+	if p.matchesReading(u.Path) || u.RawPath != "" && p.matchesRaw(u.RawPath) {
 		return true
 	}
 	// Somebody on the way may decode what is decoded already.
@@ -24,6 +24,14 @@ func (p *pattern) matchesURL(u *url.URL) bool {
 		}
 	}
 	return false
+}
+
+// matchesRaw reports whether a path as it came matches, also where a router forgives dot segments before it decodes.
+func (p *pattern) matchesRaw(raw string) bool {
+	if p.matchesReading(decode(raw, hiddenSlash)) {
+		return true
+	}
+	return strings.Contains(raw, "/.") && p.matchesPath(decode(path.Clean("/"+raw), hiddenSlash))
 }
 
 // mostDecodings is more than any chain of proxies and routers is known to do.
