@@ -123,7 +123,7 @@ func (c *Console) queryOf(r *http.Request, w *watch) (q query, err error) {
 		}
 		if form.Has("key") {
 			q.key = form.Get("key")
-			return q, nil
+			return q, checkKey(q.key)
 		}
 	}
 	all := w.shapes()
@@ -138,6 +138,14 @@ func (c *Console) queryOf(r *http.Request, w *watch) (q query, err error) {
 		return q, fmt.Errorf("got %d parts of the key, want %d", len(parts), len(q.shape.Parts))
 	}
 	return q, nil
+}
+
+// checkKey returns an error for what no store has as a key: it would stand in the list of activities and in the log.
+func checkKey(key string) error {
+	if len(key) > maxKey || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return fmt.Errorf("this is no key of a store: want up to %d printable ASCII characters", maxKey)
+	}
+	return nil
 }
 
 // lookUp asks what the rules say of a client, and spends nothing.
