@@ -2,6 +2,7 @@ package console
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/httplimit/httplimit/limiter"
@@ -181,7 +182,7 @@ func requestsOf(seconds []tally) requestCounts {
 func clip(s string) string {
 	const most = 300
 	if len(s) > most {
-		s = s[:most] + "…"
+		s = strings.ToValidUTF8(s[:most], "") + "…"
 	}
 	return s
 }

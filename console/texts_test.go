@@ -1,6 +1,7 @@
 package console
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -21,6 +22,7 @@ func TestTexts(t *testing.T) {
 		{waitText(0), "now"}, {waitText(1), "in 1 s"}, {waitText(1<<63 - 1), "never"}, {freeText(0), "it is"},
 		{bounds(client{Least: 5, Most: 5}), "5"}, {bounds(client{Least: 5, Most: 1200}), "5 to 1,200"},
 		{bounds(client{Most: 7}), "up to 7"},
+		{clip("é"), "é"}, {clip("a" + strings.Repeat("é", 200)), "a" + strings.Repeat("é", 149) + "…"},
 		{decidersText(counts{ByStore: 5}), "store"},
 		{decidersText(counts{ByStore: 3, ByLocal: 1}), "store 75 %, this process 25 %"},
 	} {
