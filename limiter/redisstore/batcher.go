@@ -200,9 +200,16 @@ func (b *batcher) begin(f *flight) *flight {
 // end makes room for the flight after f.
 func (b *batcher) end(f *flight) {
 	b.flights = slices.DeleteFunc(b.flights, func(other *flight) bool { return other == f })
-	// Beside one flight that is under way few callers wait for its end, as those do who come now.
-	if n := len(b.flights); n == 1 && len(b.waiting) < enough && b.late() > b.clock.Now() || n >= b.mostFlights() {
+	n, waiting := len(b.flights), len(b.waiting)
+	if waiting == 0 || n >= b.mostFlights() {
 		return
+	}
+	// Beside one flight that is under way few callers wait for its end, as those do who come now, or until it is late.
+	if n == 1 && waiting < enough {
+		if late := b.late(); late > b.clock.Now() {
+			b.watch(late) // ring sets no alarm while there may be no more flights
+			return
+		}
 	}
 	b.beginWaiting()
 }

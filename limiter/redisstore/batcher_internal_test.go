@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
+	"net"
 	"os"
 	"runtime"
 	"slices"
@@ -14,6 +15,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/httplimit/httplimit/limiter"
 	"github.com/httplimit/httplimit/limiter/storekit"
@@ -162,6 +165,66 @@ func TestSlowFlightHoldsNobodyElse(t *testing.T) {
 		}
 		if got, want := b.sent(), []int{1, 1, 1}; !slices.Equal(got, want) {
 			t.Errorf("batches in each flight: got %v, want %v", got, want)
+		}
+		wg.Wait()
+		b.idle(t)
+	})
+}
+
+// clientWith returns a client with so many connections, on which nobody answers.
+func clientWith(t *testing.T, connections int) *redis.Client {
+	t.Helper()
+	client := redis.NewClient(&redis.Options{
+		Addr:         "192.0.2.1:6379",
+		MinIdleConns: connections,
+		Dialer: func(context.Context, string, string) (net.Conn, error) {
+			near, _ := net.Pipe()
+			return near, nil
+		},
+	})
+	t.Cleanup(func() { _ = client.Close() })
+	synctest.Wait()
+	if got := int(client.PoolStats().TotalConns); got != connections {
+		t.Fatalf("got %d connections, want %d", got, connections)
+	}
+	return client
+}
+
+// The alarm of a caller who waits may have rung while there were as many flights as connections. When one of them has
+// ended, the caller waits for the other no longer than until that is late.
+func TestSlowFlightHoldsNobodyWhenAnotherEnds(t *testing.T) {
+	each(t, func(t *testing.T, inline bool) {
+		b := newBench(inline, func(_ context.Context, call int) error {
+			switch call {
+			case 1:
+				time.Sleep(testTimeout/lateShare + time.Millisecond/2)
+			case 2:
+				time.Sleep(testTimeout - 2*time.Millisecond)
+			}
+			return nil
+		})
+		b.pace = new(pace)
+		b.pace.set(testTimeout/farShare + time.Millisecond)
+		b.contact = &contact{pace: b.pace, timeout: testTimeout}
+		b.contact.met.Store(true)
+		b.contact.client.Store(clientWith(t, 2))
+		var wg sync.WaitGroup
+		ask := func(key string) time.Duration {
+			start := b.clock.Now()
+			if err := b.ask(t.Context(), key); err != nil {
+				t.Error(err)
+			}
+			return b.clock.Now() - start
+		}
+		wg.Go(func() { ask("first") })
+		synctest.Wait()
+		time.Sleep(time.Millisecond)
+		for i := range enough {
+			wg.Go(func() { ask(strconv.Itoa(i)) }) // the last of them leads a second flight, which is slow
+		}
+		synctest.Wait()
+		if got, want := ask("behind both"), testTimeout/lateShare; got > want {
+			t.Errorf("waited %v behind a slow flight, want at most %v", got, want)
 		}
 		wg.Wait()
 		b.idle(t)
