@@ -175,15 +175,17 @@ func (b *batcher) collect(batches []*batch) []*batch {
 }
 
 // gather lets those come along who are about to ask: callers who have their answer from the flight before ask again, or
-// return and leave the processor to others. A leader who is alone does not wait for anybody.
-func (b *batcher) gather(f *flight) {
+// return and leave the processor to others. A leader who is alone does not wait for anybody. It returns the time, which
+// was now before.
+func (b *batcher) gather(f *flight, now time.Duration) time.Duration {
 	if len(f.batches) == 1 {
-		return
+		return now
 	}
 	runtime.Gosched()
 	b.mu.Lock()
 	f.batches = b.collect(f.batches)
 	b.mu.Unlock()
+	return b.clock.Now()
 }
 
 func (b *batcher) begin(f *flight) *flight {

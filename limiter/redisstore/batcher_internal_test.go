@@ -459,6 +459,35 @@ func TestChosenLeaderLeaves(t *testing.T) {
 	b.idle(t)
 }
 
+// The processor that a leader leaves to others for a moment may not come back in time.
+func TestLeaderThatYieldsTooLongSendsNothing(t *testing.T) {
+	began, readings := time.Now(), 0
+	b := newBench(true, takes(0))
+	b.clock = storekit.NewClock(func() time.Time {
+		if readings++; readings > 5 { // those before gather
+			return began.Add(testTimeout)
+		}
+		return began
+	})
+	first, second := b.batch("first"), b.batch("second")
+	b.waiting = []*batch{second}
+	f, err := b.enter(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	readings = 4 // the fifth is that of lead
+	b.lead(t.Context(), f)
+	for _, own := range []*batch{first, second} {
+		if <-own.wake; !errors.Is(own.outcome.err, context.DeadlineExceeded) {
+			t.Errorf("%s: got %v, want a deadline that is over", own.keys[0], own.outcome.err)
+		}
+	}
+	if got := len(b.sent()); got != 0 {
+		t.Errorf("%d flights were sent, want none", got)
+	}
+	b.idle(t)
+}
+
 // A flight whose leader comes to run after its time is over could only spend for callers that get an error.
 func TestFlightThatIsTooLateIsNotSent(t *testing.T) {
 	each(t, func(t *testing.T, inline bool) {

@@ -63,7 +63,7 @@ func (b *batcher) lead(ctx context.Context, f *flight) {
 		return
 	}
 	b.contact.first()
-	b.gather(f)
+	now = b.gather(f, now)
 	start := f.batches[0].start
 	for _, w := range f.batches {
 		start = min(start, w.start)
