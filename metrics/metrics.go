@@ -27,8 +27,8 @@ import (
 	"github.com/httplimit/httplimit"
 )
 
-// Counters counts decisions. Make it with [New]; it is safe for concurrent use, starts no goroutine and needs no
-// closing. One may be the Observer of any number of Middlewares, of which those with the same Namespace and rule names
+// Counters counts decisions. Make it with [New]: a zero value, and nil, count nothing. It is safe for concurrent use,
+// starts no goroutine and needs no closing. One may be the Observer of any number of Middlewares, of which those with the same Namespace and rule names
 // are counted together.
 //
 // What was counted stays for as long as the Counters live, also when a [httplimit.Middleware.Reconfigure] removes a
@@ -52,10 +52,16 @@ func New() *Counters {
 	return c
 }
 
+// made reports whether New has made c.
+func (c *Counters) made() bool { return c != nil && c.totals != nil }
+
 // Watch adds Middlewares to those whose limits, health and stores a [Counters.Snapshot] tells, as they are then, also
 // after a Reconfigure. What they decide is counted where the Counters are their Observer, watched or not. One that is
 // watched already, and nil, change nothing.
 func (c *Counters) Watch(m ...*httplimit.Middleware) {
+	if !c.made() {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, one := range m {
@@ -67,6 +73,9 @@ func (c *Counters) Watch(m ...*httplimit.Middleware) {
 
 // Observe implements [httplimit.Observer].
 func (c *Counters) Observe(_ context.Context, o *httplimit.Observation) {
+	if !c.made() {
+		return
+	}
 	token := c.stripes.take()
 	t := &c.totals[token.stripe]
 	if o.Request != nil {
@@ -87,6 +96,9 @@ func (c *Counters) Observe(_ context.Context, o *httplimit.Observation) {
 
 // ObserveCost implements [httplimit.CostObserver].
 func (c *Counters) ObserveCost(_ context.Context, change httplimit.CostChange) {
+	if !c.made() {
+		return
+	}
 	token := c.stripes.take()
 	r, _ := c.rules.find(change.Namespace, change.Rule, 0)
 	r.cells[token.stripe].change(&change)

@@ -33,6 +33,22 @@ func TestNothingYet(t *testing.T) {
 		"allowed by store: 0", "refused by store: 0", "shadow_refused by store: 0")
 }
 
+// TestZeroCounters: those that New has not made count nothing, and break no request.
+func TestZeroCounters(t *testing.T) {
+	for name, c := range map[string]*metrics.Counters{"zero": {}, "nil": nil} {
+		t.Run(name, func(t *testing.T) {
+			c.Watch(newMiddleware(t, metrics.New(), httplimit.Config{Rules: []httplimit.Rule{
+				byHeader("a", "X", limiter.PerDay(2)),
+			}}))
+			c.Observe(t.Context(), &httplimit.Observation{Rules: make([]httplimit.Observed, 1)})
+			c.ObserveCost(t.Context(), httplimit.CostChange{Rule: "a", Units: 1})
+			if s := c.Snapshot(); len(s.Rules) != 0 || len(s.Stores) != 0 || s.Requests != (metrics.Requests{}) {
+				t.Errorf("got %+v, want nothing", s)
+			}
+		})
+	}
+}
+
 func TestCounts(t *testing.T) {
 	c := metrics.New()
 	twice := byHeader("twice", "X", limiter.PerDay(10))

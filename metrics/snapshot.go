@@ -86,6 +86,9 @@ type Policy struct {
 // anybody from counting meanwhile.
 func (c *Counters) Snapshot() Snapshot {
 	var s Snapshot
+	if !c.made() {
+		return s
+	}
 	for i := range c.totals {
 		c.totals[i].addTo(&s)
 	}

@@ -32,8 +32,8 @@ type Config struct {
 	MeterProvider metric.MeterProvider
 }
 
-// Observer is an [httplimit.Observer] for OpenTelemetry. Make one with [New]; it is safe for concurrent use and starts
-// no goroutine. One is enough for all Middlewares of a program. A MeterProvider cannot tell two of them apart: use one.
+// Observer is an [httplimit.Observer] for OpenTelemetry. Make one with [New]: a zero value counts nothing. It is safe
+// for concurrent use and starts no goroutine. One is enough for all Middlewares of a program. A MeterProvider cannot tell two of them apart: use one.
 type Observer struct {
 	counters *metrics.Counters
 	calls    *callTimes
@@ -75,7 +75,7 @@ func (o *Observer) Watch(m ...*httplimit.Middleware) { o.counters.Watch(m...) }
 // Observe implements [httplimit.Observer].
 func (o *Observer) Observe(ctx context.Context, observed *httplimit.Observation) {
 	o.counters.Observe(ctx, observed)
-	if observed.Store > 0 && observed.Remote {
+	if observed.Store > 0 && observed.Remote && o.calls != nil {
 		o.calls.record(ctx, observed)
 	}
 	annotate(ctx, observed.Rules)

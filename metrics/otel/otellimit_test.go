@@ -75,3 +75,15 @@ func BenchmarkObserve(b *testing.B) {
 		})
 	}
 }
+
+// TestZeroObserver: one that New has not made breaks no request, also where it would record the time of a call.
+func TestZeroObserver(t *testing.T) {
+	o := new(otellimit.Observer)
+	m := newMiddleware(t, httplimit.Config{
+		Observer: o, Store: &away{}, Rules: []httplimit.Rule{perX("a", limiter.PerDay(1))},
+	})
+	o.Watch(m)
+	if status := send(t.Context(), m.Handler(http.HandlerFunc(ok)), "ann"); status != http.StatusOK {
+		t.Errorf("got status %d, want 200", status)
+	}
+}

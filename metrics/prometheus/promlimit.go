@@ -29,8 +29,8 @@ type Config struct {
 	Registerer prometheus.Registerer
 }
 
-// Observer is an [httplimit.Observer] for Prometheus. Make one with [New]; it is safe for concurrent use, starts no
-// goroutine and needs no closing. One is enough for all Middlewares of a program.
+// Observer is an [httplimit.Observer] for Prometheus. Make one with [New]: a zero value counts nothing. It is safe for
+// concurrent use, starts no goroutine and needs no closing. One is enough for all Middlewares of a program.
 type Observer struct{ counters *metrics.Counters }
 
 var _ httplimit.CostObserver = (*Observer)(nil)

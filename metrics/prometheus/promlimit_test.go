@@ -103,6 +103,16 @@ func TestTheDefaultRegisterer(t *testing.T) {
 	check(t, scrape(t, prometheus.DefaultGatherer), `httplimit_requests_total{outcome="passed"} 1`)
 }
 
+// TestZeroObserver: one that New has not made breaks no request.
+func TestZeroObserver(t *testing.T) {
+	o := new(promlimit.Observer)
+	m := newMiddleware(t, httplimit.Config{Observer: o, Rules: []httplimit.Rule{perX(limiter.PerDay(1))}})
+	o.Watch(m)
+	if status := send(m.Handler(http.HandlerFunc(ok)), "ann"); status != http.StatusOK {
+		t.Errorf("got status %d, want 200", status)
+	}
+}
+
 func perX(l limiter.Limit) httplimit.Rule {
 	return httplimit.Rule{Name: "client", Key: httplimit.Header("X"), Limit: l}
 }
