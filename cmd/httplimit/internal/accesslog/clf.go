@@ -47,10 +47,15 @@ func (common) parse(line string, e *Entry) error {
 // setWho reads what stands before the time: an address first, or the site's name and then an address. A first word that
 // is neither is a client's name, as logs with looked-up names have it.
 func (e *Entry) setWho(s string) error {
-	first, rest, _ := strings.Cut(strings.TrimSpace(s), " ")
+	s = strings.TrimSpace(s)
+	first, rest, _ := strings.Cut(s, " ")
+	begins := 0
 	for strings.HasSuffix(first, ",") { // X-Forwarded-For in the place of the address: who sent it stands last
-		e.Forwarded = strings.TrimPrefix(e.Forwarded+", "+strings.TrimSuffix(first, ","), ", ")
+		begins += len(first) + 1
 		first, rest, _ = strings.Cut(rest, " ")
+	}
+	if begins > 0 {
+		e.Forwarded = s[:begins-2]
 	}
 	if !isAddress(first) {
 		if second, behind, _ := strings.Cut(rest, " "); isAddress(second) {

@@ -129,6 +129,23 @@ func TestBounds(t *testing.T) {
 	})
 }
 
+// What clients write into X-Forwarded-For stands in the place of the address in some logs. To read the longest line takes
+// no longer than to read as much of any other: a copy for each comma of it would take minutes.
+func TestLongChain(t *testing.T) {
+	chain := strings.Repeat("a, ", accesslog.MaxLine/3-40)
+	l, err := accesslog.Open(strings.NewReader(strings.Repeat(
+		chain+"192.0.2.1 - bob [03/Mar/2025:09:15:00 +0000] \"GET / HTTP/1.1\" 200 1\n", 3)), accesslog.Options{Format: "common"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	all, bad := readAll(t, l)
+	if len(all) != 3 || len(bad) != 0 || all[0].Client != "192.0.2.1" || all[0].User != "bob" ||
+		all[0].Forwarded != strings.TrimSuffix(chain, ", ") {
+		t.Errorf("%d entries and %d bad lines, want 3 of 192.0.2.1", len(all), len(bad))
+	}
+}
+
 func TestMapRenames(t *testing.T) {
 	text := `{"when":"2025-03-03T09:15:00Z","ip":"10.0.0.1","real":"192.0.2.1"}` + "\n"
 	l, err := accesslog.Open(strings.NewReader(text), accesslog.Options{Map: "time=when,client=real"})
