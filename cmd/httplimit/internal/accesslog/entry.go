@@ -42,6 +42,17 @@ func (e *Entry) Path() string {
 	return path
 }
 
+// Size returns about how many bytes e takes.
+func (e *Entry) Size() int {
+	const itself = 256
+	n := itself + len(e.Client) + len(e.Peer) + len(e.Forwarded) + len(e.Method) + len(e.Target) + len(e.Host) +
+		len(e.Agent) + len(e.User)
+	for i := range e.Header {
+		n += len(e.Header[i].Name) + len(e.Header[i].Value)
+	}
+	return n
+}
+
 // Clone returns e with strings of its own, so that it does not keep the whole line in memory.
 func (e *Entry) Clone() Entry {
 	c := *e

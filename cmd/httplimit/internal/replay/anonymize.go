@@ -60,7 +60,7 @@ var ordinary = regexp.MustCompile(`^(accept|access-control|cache-|connection$|co
 	`pragma$|priority$|range$|referer$|sec-|te$|upgrade|user-agent$|via$)`)
 
 func (a *anonymizer) noteName(name string) {
-	if name == "" || a.known[name] || len(a.known) >= maxKnown {
+	if name == "" || len(name) > maxText || a.known[name] || len(a.known) >= maxKnown {
 		return
 	}
 	a.known[strings.Clone(strings.ToLower(name))] = true

@@ -24,9 +24,12 @@ type Merge struct {
 	reordered  int64
 }
 
-// maxWaiting is how many lines of one log wait to be put in order. Where more than these come within maxReorder the
-// order reaches only so far, which bounds the memory.
-const maxWaiting = 100_000
+// maxWaiting is how many lines of one log wait to be put in order, and maxWaitingBytes how many bytes they have. Where
+// more than these come within maxReorder the order reaches only so far, which bounds the memory.
+const (
+	maxWaiting      = 100_000
+	maxWaitingBytes = 64 << 20
+)
 
 // NewMerge begins to merge logs.
 func NewMerge(sources []Source, maxReorder time.Duration) *Merge {
@@ -72,6 +75,7 @@ type orderedLog struct {
 	place   int // among the logs
 	merge   *Merge
 	waiting entryHeap
+	bytes   int // of the entries that wait
 	lines   int64
 	newest  int64 // the latest time read
 	last    int64 // the time given out last
@@ -95,7 +99,7 @@ func (l *orderedLog) start() bool {
 func (l *orderedLog) fill() {
 	l.filled = true
 	for !l.ended && (len(l.waiting) == 0 || l.newest-l.waiting[0].at <= l.merge.maxReorder) &&
-		len(l.waiting) < maxWaiting {
+		len(l.waiting) < maxWaiting && l.bytes < maxWaitingBytes {
 		e := l.source.Next()
 		switch {
 		case e == nil:
@@ -114,12 +118,14 @@ func (l *orderedLog) fill() {
 
 func (l *orderedLog) push(e *accesslog.Entry) {
 	l.lines++
+	l.bytes += e.Size()
 	l.waiting.push(waitingEntry{e.At, l.lines, e})
 }
 
 func (l *orderedLog) pop() *accesslog.Entry {
 	e := l.waiting.pop().entry
 	l.last = e.At
+	l.bytes -= e.Size()
 	return e
 }
 

@@ -85,3 +85,30 @@ func TestMergeSorts(t *testing.T) {
 		}
 	}
 }
+
+// longLines is a Source of lines of 16 KB within one minute, as those who flood a server can make them.
+type longLines struct{ read int }
+
+func (l *longLines) Next() *accesslog.Entry {
+	if l.read == 30_000 {
+		return nil
+	}
+	l.read++
+	return &accesslog.Entry{At: int64(l.read), Client: "192.0.2.1", Target: target}
+}
+
+var target = "/" + strings.Repeat("x", 16<<10)
+
+func TestMergeBoundsMemory(t *testing.T) {
+	source := &longLines{}
+	m := replay.NewMerge([]replay.Source{source}, time.Minute)
+	given := 0
+	for e := m.Next(); e != nil; e = m.Next() {
+		if given++; (source.read-given)*len(target) > 80<<20 {
+			t.Fatalf("%d lines of %d bytes wait", source.read-given, len(target))
+		}
+	}
+	if given != 30_000 || m.Late() != 0 {
+		t.Errorf("%d lines came out and %d were late, want all", given, m.Late())
+	}
+}
