@@ -233,36 +233,3 @@ func (o *overview) recent(r *ruleState, key string) *client {
 	k := r.client(&top.Keys[0])
 	return &k
 }
-
-// reset lets a client in again, under one rule or under all of its shape, and notes who did so.
-func (c *Console) reset(ctx context.Context, operator string, q query) error {
-	rules := []*ruleState{q.rule}
-	if q.rule == nil {
-		rules = q.shape.rules
-	}
-	var faults []error
-	for _, r := range rules {
-		key, err := q.key, error(nil)
-		if q.shape != nil {
-			key, err = r.configs[0].middleware.KeyOf(r.name, q.parts...)
-		}
-		for i := range r.configs {
-			if m := r.configs[i].middleware; err == nil && q.shape != nil {
-				err = m.Reset(ctx, r.name, q.parts...)
-			} else if err == nil {
-				err = m.ResetKey(ctx, r.name, key)
-			}
-		}
-		one := activity{
-			Time: time.Now(), Operator: operator, Action: "reset", RuleID: r.id, Rule: r.name, Key: key,
-			keyText: r.readKey(key),
-		}
-		if err != nil {
-			one.Error = clip(err.Error())
-			faults = append(faults, err)
-		}
-		c.acts.note(c.logger(), one)
-	}
-	c.changed.Store(true)
-	return errors.Join(faults...)
-}
