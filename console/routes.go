@@ -47,7 +47,7 @@ var actions = map[string]action{
 
 // ServeHTTP answers viewers and operators, and everybody else with 403 and nothing.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if c.started.IsZero() || !c.mayLook(r) || c.protect.Check(r) != nil {
+	if c.started.IsZero() || !c.mayLook(r) || c.protect.Check(r) != nil || fetchedByOthers(r) {
 		forbid(w)
 		return
 	}
@@ -73,6 +73,17 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		a.serve(c, w, r)
 	}
+}
+
+// fetchedByOthers reports whether the script or the markup of another site asks, in the name of a viewer who has that
+// site open. It could read nothing of the answer, but take the places of viewers and use up the page's own limit. Links
+// from other sites are followed.
+func fetchedByOthers(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+		return false
+	}
+	return r.Header.Get("Sec-Fetch-Mode") != "navigate"
 }
 
 // maxBody is far above what a form with a few identities needs.
