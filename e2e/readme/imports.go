@@ -8,6 +8,7 @@ import (
 	"go/types"
 	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,6 +49,7 @@ var importPaths = map[string]string{
 	"redisstore":    "github.com/httplimit/httplimit/limiter/redisstore",
 	"memcachestore": "github.com/httplimit/httplimit/limiter/memcachestore",
 	"echolimit":     "github.com/httplimit/httplimit/adapters/echo",
+	"echo5limit":    "github.com/httplimit/httplimit/adapters/echo5",
 	"ginlimit":      "github.com/httplimit/httplimit/adapters/gin",
 	"fiberlimit":    "github.com/httplimit/httplimit/adapters/fiber",
 
@@ -88,9 +90,16 @@ func (b Block) withImports(declarations string) (string, error) {
 	return clause + b.directive() + importDeclarations(paths, names) + declarations, nil
 }
 
+// newerPaths replace those of importPaths in the READMEs of adapters for newer major versions, by folder.
+var newerPaths = map[string]map[string]string{
+	"echo5":  {"echo": "github.com/labstack/echo/v5"},
+	"fiber3": {"fiber": "github.com/gofiber/fiber/v3"},
+}
+
 // importPaths are the packages that the block may use without importing them: those of the document go before ours.
 func (b Block) importPaths() map[string]string {
 	paths := maps.Clone(importPaths)
+	maps.Copy(paths, newerPaths[filepath.Base(filepath.Dir(b.File))])
 	maps.Copy(paths, b.Packages)
 	return paths
 }
