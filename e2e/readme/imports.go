@@ -52,6 +52,7 @@ var importPaths = map[string]string{
 	"echo5limit":    "github.com/httplimit/httplimit/adapters/echo5",
 	"ginlimit":      "github.com/httplimit/httplimit/adapters/gin",
 	"fiberlimit":    "github.com/httplimit/httplimit/adapters/fiber",
+	"fiber3limit":   "github.com/httplimit/httplimit/adapters/fiber3",
 
 	"rate":     "golang.org/x/time/rate",
 	"chi":      "github.com/go-chi/chi/v5",
