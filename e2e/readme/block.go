@@ -34,6 +34,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/parser"
+	"maps"
 	"regexp"
 	"strings"
 )
@@ -137,21 +138,32 @@ func (s *scanner) scanRow(number int, line string) error {
 	if parts == nil {
 		return errors.New("no code in backquotes ends the row")
 	}
-	code := parts[1] + "\n"
-	if s.valueType == there {
+	ours := Block{File: s.file, Line: number, Signature: s.signature}
+	code := strings.ReplaceAll(parts[1], `\|`, "|") // escaped in a table
+	switch {
+	case s.valueType == there:
 		theirs := first.FindStringSubmatch(line)
 		if theirs == nil {
 			return errors.New("no code in backquotes begins the row")
 		}
-		s.blocks = append(s.blocks, Block{
-			File: s.file, Line: number, Signature: s.signature, Code: statement(theirs[1]), Packages: s.packages,
-		})
-		code = statement(parts[1])
-	} else if s.valueType != "" {
-		code = fmt.Sprintf("var _ %s = %s", s.valueType, code)
+		block := ours
+		block.Code, block.Packages = statement(theirs[1]), s.packages
+		s.blocks = append(s.blocks, block)
+		ours.Code, ours.Packages = statement(code), foreign(s.packages)
+	case s.valueType != "":
+		ours.Code = fmt.Sprintf("var _ %s = %s\n", s.valueType, code)
+	default:
+		ours.Code = code + "\n"
 	}
-	s.blocks = append(s.blocks, Block{File: s.file, Line: number, Signature: s.signature, Code: code})
+	s.blocks = append(s.blocks, ours)
 	return nil
+}
+
+// foreign returns the packages whose names are not those of ours: both sides of a table share a signature.
+func foreign(packages map[string]string) map[string]string {
+	packages = maps.Clone(packages)
+	maps.DeleteFunc(packages, func(name, _ string) bool { _, ours := importPaths[name]; return ours })
+	return packages
 }
 
 // there is the word before the word in where code is of the library that the document is about.

@@ -53,8 +53,8 @@ func TestDocuments(t *testing.T) {
 func TestEveryKindOfBlockCompiles(t *testing.T) {
 	t.Parallel()
 	blocks := blocksOf(t, abs(t, "testdata/good.md"))
-	if len(blocks) != 12 {
-		t.Errorf("got %d blocks, want 12", len(blocks))
+	if len(blocks) != 17 {
+		t.Errorf("got %d blocks, want 17", len(blocks))
 	}
 	if err := readme.Compile(abs(t, ".."), t.TempDir(), blocks); err != nil {
 		t.Error(err)
@@ -94,6 +94,9 @@ func TestUnreadableMarkdown(t *testing.T) {
 		"a block that is never closed": {"text\n```go\npackage main\n", "a.md:2: "},
 		"a value that is not code": {
 			"<!-- int in func() -->\n| n | value |\n|---|---|\n| one | `1` |\n| two | 2 |\n", "a.md:5: ",
+		},
+		"no code of the other library": {
+			"<!-- there in func() -->\n| there | here |\n|---|---|\n| one | `1` |\n", "a.md:4: ",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
