@@ -23,10 +23,8 @@ const mostRecords = 1000
 
 // recordFlights records the flights since the last collection: OpenTelemetry has no histogram that is observed. Of more
 // than mostRecords for a server it records as many, in the same proportions: so the distribution is right, and their
-// number is that of store.calls.
+// number is that of store.calls. The caller holds r.mu.
 func (r *reader) recordFlights(ctx context.Context, stores []metrics.Store) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	seen := make(map[serverID]flightSizes)
 	for i := range stores {
 		for j := range stores[i].Servers {

@@ -8,11 +8,15 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/httplimit/httplimit"
 	"github.com/httplimit/httplimit/limiter"
+	otellimit "github.com/httplimit/httplimit/metrics/otel"
+	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
@@ -190,6 +194,52 @@ func TestFlightSizes(t *testing.T) {
 		p := histogram(t, metricOf(collect(), "store.flight.size"))["server=cache:6379 store=accounts"]
 		if !slices.Equal(p.BucketCounts, round.want) || p.Sum < round.sum-0.001 || p.Sum > round.sum+0.001 {
 			t.Errorf("collection %d: got %v, %v together, want %v, %v", i, p.BucketCounts, p.Sum, round.want, round.sum)
+		}
+	}
+}
+
+// overtaken is a store whose first Stats are known when those of another collection have been told already: or soon,
+// where that waits for the first one.
+type overtaken struct {
+	away
+	flights       atomic.Uint64
+	asked, passed chan struct{}
+}
+
+func (s *overtaken) Stats() limiter.StoreStats {
+	n := s.flights.Add(8)
+	if n == 8 {
+		close(s.asked)
+		select {
+		case <-s.passed:
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return limiter.StoreStats{Servers: []limiter.ServerStats{{Address: "a:1", Callers: n, FlightSizes: [9]uint64{n}}}}
+}
+
+// TestCollectionsAtOnce: of two readers that collect at once none has flights counted again.
+func TestCollectionsAtOnce(t *testing.T) {
+	first, second := metric.NewManualReader(), metric.NewManualReader()
+	provider := metric.NewMeterProvider(metric.WithReader(first), metric.WithReader(second))
+	o, err := otellimit.New(otellimit.Config{MeterProvider: provider})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := &overtaken{asked: make(chan struct{}), passed: make(chan struct{})}
+	o.Watch(newMiddleware(t, httplimit.Config{Store: store, Rules: []httplimit.Rule{perX("a", limiter.PerDay(9))}}))
+	var both sync.WaitGroup
+	both.Go(func() { collected(t, first) })
+	<-store.asked
+	both.Go(func() {
+		collected(t, second)
+		close(store.passed)
+	})
+	both.Wait()
+	flights := store.flights.Load() + 8 // and those that this collection adds
+	for _, p := range histogram(t, collected(t, first)["httplimit.store.flight.size"]) {
+		if p.Count != flights {
+			t.Errorf("%d flights were recorded, want %d", p.Count, flights)
 		}
 	}
 }

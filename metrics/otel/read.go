@@ -15,12 +15,15 @@ type reader struct {
 	counters *metrics.Counters
 	*instruments
 
-	mu   sync.Mutex
+	mu   sync.Mutex // one collection at a time
 	seen map[serverID]flightSizes // told already
 }
 
-// read is the callback of a collection. Several may run at once.
+// read is the callback of a collection. Several readers may collect at once: one after the other, so that none sees
+// less than was told already.
 func (r *reader) read(ctx context.Context, o metric.Observer) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	s := r.counters.Snapshot()
 	r.count(o, r.requests, s.Requests.Passed, outcomeKey.String("passed"))
 	r.count(o, r.requests, s.Requests.Refused, outcomeKey.String("refused"))
