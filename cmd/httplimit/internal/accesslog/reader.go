@@ -98,12 +98,12 @@ func (l *Reader) begin(o Options) error {
 	if l.parser, err = newParser(l.format, n); err != nil {
 		return err
 	}
-	l.learn(sample)
-	return nil
+	return l.learn(sample)
 }
 
-// learn notes what the log tells: a log_format names its fields, the lines of other formats show theirs.
-func (l *Reader) learn(sample []string) {
+// learn notes what the log tells: a log_format names its fields, the lines of other formats show theirs. Its error says
+// what none of the lines can tell.
+func (l *Reader) learn(sample []string) error {
 	f, named := l.parser.(*nginx)
 	if named {
 		for _, name := range f.fields() {
@@ -113,7 +113,10 @@ func (l *Reader) learn(sample []string) {
 	p, _ := newParser(l.format, l.names())
 	for _, line := range sample {
 		var e Entry
-		if parseLine(p, line, &e) != nil {
+		if err := parseLine(p, line, &e); err != nil {
+			if other, ok := err.(*wrongFormat); ok {
+				return other.error
+			}
 			continue
 		}
 		l.tells = l.tells.with(&e)
@@ -121,6 +124,7 @@ func (l *Reader) learn(sample []string) {
 			l.told[strings.ToLower(e.Header[i].Name)] = true
 		}
 	}
+	return nil
 }
 
 func (l *Reader) names() names {
