@@ -51,7 +51,7 @@ func check(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	for _, name := range flags.Args() {
 		p, err := policyfile.Read(name, stdin)
 		if err != nil {
-			fmt.Fprintln(stderr, err)
+			fmt.Fprintln(stderr, printable(err.Error()))
 			status = exitFault
 			continue
 		}
@@ -75,13 +75,13 @@ func writePolicy(w io.Writer, name string, p *policy.Policy) {
 	if name == policyfile.Stdin {
 		name = "standard input"
 	}
-	fmt.Fprintf(w, "%s: %s, no faults\n", name, rules)
+	fmt.Fprintf(w, "%s: %s, no faults\n", printable(name), rules)
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i := range p.Rules {
 		r := &p.Rules[i]
 		line := fmt.Sprintf("  %s\t%s\t%s", r.Name, r.Limit, r.Key)
 		if more := remarks(r); more != "" {
-			line += "\t" + more
+			line += "\t" + printable(more)
 		}
 		fmt.Fprintln(table, line)
 	}

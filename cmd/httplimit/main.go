@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
+	"unicode"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -32,6 +34,17 @@ func commands() []command {
 		{"plan", "tell what a policy would have done to the requests in access logs", plan},
 		{"version", "print the version of this program", version},
 	}
+}
+
+// printable returns a text with a dot in the place of each character that could move a terminal's cursor, or have a
+// line read otherwise than it is: names of files, and of what a policy is for, can hold any.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
+			return '·'
+		}
+		return r
+	}, text)
 }
 
 // run is the program without its process.

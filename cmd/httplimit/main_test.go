@@ -38,3 +38,19 @@ func checkText(t *testing.T, place, got, want string) {
 		t.Errorf("%s: got %q, want %q in it", place, got, want)
 	}
 }
+
+// What is told of files and policies holds no character by which a terminal does something.
+func TestNoControlCharacters(t *testing.T) {
+	const escape, reversed = "\x1b[31m", "\u202e"
+	policy := `{"rules": [{"name": "a", "key": "ip", "limit": "1/m", "when": ["/` + reversed + `x"]}]}`
+	at := folder(t, map[string]string{escape + ".json": policy, escape + "bad.json": "{}"})
+	for _, args := range [][]string{{"check", at(escape + ".json")}, {"check", at(escape + "bad.json")}, {"check", at(escape)},
+		{"plan", "-policy", at(escape), at(escape)}, {"plan", "-policy", at(escape + ".json"), at(escape + ".json")}} {
+		var stdout, stderr bytes.Buffer
+		run(args, strings.NewReader(""), &stdout, &stderr)
+		text := stdout.String() + stderr.String()
+		if !strings.Contains(text, "·[31m") || strings.Contains(text, "\x1b") || strings.Contains(text, reversed) {
+			t.Errorf("%q: got %q, want a dot for each character that is no text", args, text)
+		}
+	}
+}

@@ -35,7 +35,7 @@ func plan(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 // fail says what is wrong, one fault a line.
 func (o *planOptions) fail(stderr io.Writer, err error) int {
-	for line := range strings.SplitSeq(o.hide(err.Error()), "\n") {
+	for line := range strings.SplitSeq(printable(o.hide(err.Error())), "\n") {
 		fmt.Fprintln(stderr, "httplimit plan:", strings.TrimPrefix(line, "httplimit: "))
 	}
 	return exitFault
