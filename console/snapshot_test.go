@@ -11,6 +11,7 @@ import (
 
 	"github.com/httplimit/httplimit"
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/memstore"
 )
 
 // brokenStore cannot decide.
@@ -150,4 +151,29 @@ func TestSealEnds(t *testing.T) {
 			t.Errorf("half a day later: got %v, want %v", err, errStale)
 		}
 	})
+}
+
+// A store that tells nothing of itself is not said to be well, nor are stores that are not watched.
+func TestHealthOfStores(t *testing.T) {
+	rules := []httplimit.Rule{byAddress("address", limiter.PerDay(5))}
+	store, err := memstore.New(memstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unwatched := newSiteOf(t, httplimit.Config{Rules: rules})
+	unwatched.watched = nil
+	for _, test := range []struct {
+		name  string
+		s     *site
+		known bool
+	}{
+		{"in memory", newSiteOf(t, httplimit.Config{Rules: rules}), true},
+		{"tells nothing", newSiteOf(t, httplimit.Config{Rules: rules, Store: wrapped{store}}), false},
+		{"not watched", unwatched, false},
+	} {
+		body := test.s.get("").Body.String()
+		if strings.Contains(body, "in memory") != test.known || strings.Contains(body, "not known</p>") == test.known {
+			t.Errorf("%s: got in memory %v, want %v", test.name, !test.known, test.known)
+		}
+	}
 }

@@ -42,7 +42,8 @@ type shadowSum struct {
 	Now, Last uint64
 }
 
-type storeHealth struct{ All, Down, Degraded int }
+// storeHealth counts servers, those that do not answer, rules that are not decided, and stores that tell nothing.
+type storeHealth struct{ All, Down, Degraded, Silent int }
 
 func parsePages() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
@@ -114,6 +115,7 @@ func (o *overview) Young() bool { return o.Requests.Window.LastSeconds < keptSec
 func (o *overview) health() (h storeHealth) {
 	for _, s := range o.Stores {
 		if s.Stats == nil {
+			h.Silent++
 			continue
 		}
 		for _, server := range s.Stats.Servers {
