@@ -79,6 +79,19 @@ func (p *Page) Requests() (others []string) {
 	return others
 }
 
+// URL is the address of the page, as somebody would see it above it.
+func (p *Page) URL(t testing.TB) string { t.Helper(); return Eval[string](t, p, "location.href") }
+
+// StaysWithin fails the test if the page has asked for anything whose address does not begin with folder.
+func (p *Page) StaysWithin(t testing.TB, folder string) {
+	t.Helper()
+	for _, url := range p.Requests() {
+		if !strings.HasPrefix(url, folder) {
+			t.Errorf("browser: %s asked for %s, which is not under %s", p.url, url, folder)
+		}
+	}
+}
+
 // Do runs steps of chromedp, and fails the test if they do not succeed within a minute.
 func (p *Page) Do(t testing.TB, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"testing"
 )
 
 // Ports are drawn from below the range that Linux gives to outgoing connections and to listeners on port 0 (32768
@@ -21,4 +22,22 @@ func freePort() (int, error) {
 		}
 	}
 	return 0, err
+}
+
+// Listen listens on a loopback port to which a test can come back after it has closed the listener.
+func Listen(t testing.TB) net.Listener {
+	t.Helper()
+	var err error
+	for range 5 { // another process may be faster
+		var port int
+		if port, err = freePort(); err != nil {
+			break
+		}
+		var l net.Listener
+		if l, err = net.Listen("tcp", loopback(port)); err == nil {
+			return l
+		}
+	}
+	t.Fatalf("servers: no free port: %v", err)
+	return nil
 }
