@@ -15,8 +15,9 @@ type reader struct {
 	counters *metrics.Counters
 	*instruments
 
-	mu   sync.Mutex // one collection at a time
-	seen map[serverID]flightSizes // told already
+	mu     sync.Mutex               // one collection at a time
+	seen   map[serverID]flightSizes // told already
+	stores growing
 }
 
 // read is the callback of a collection. Several readers may collect at once: one after the other, so that none sees
@@ -24,6 +25,7 @@ type reader struct {
 func (r *reader) read(ctx context.Context, o metric.Observer) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.stores.begin()
 	s := r.counters.Snapshot()
 	r.count(o, r.requests, s.Requests.Passed, outcomeKey.String("passed"))
 	r.count(o, r.requests, s.Requests.Refused, outcomeKey.String("refused"))
@@ -64,8 +66,8 @@ func (r *reader) store(o metric.Observer, s *metrics.Store) {
 	label := storeKey.String(s.Label)
 	if s.CountsHere() {
 		r.gauge(o, r.entries, s.Entries, label)
-		r.count(o, r.evicted, s.Evicted, label)
-		r.count(o, r.overflowed, s.Overflowed, label)
+		r.count(o, r.evicted, r.stores.count(counterID{s.Label, "", "evicted"}, s.Evicted), label)
+		r.count(o, r.overflowed, r.stores.count(counterID{s.Label, "", "overflowed"}, s.Overflowed), label)
 	}
 	if s.Capacity > 0 {
 		r.gauge(o, r.capacity, s.Capacity, label)
@@ -73,9 +75,11 @@ func (r *reader) store(o metric.Observer, s *metrics.Store) {
 	for i := range s.Servers {
 		server := &s.Servers[i]
 		address := serverKey.String(server.Address)
-		answered := server.Calls - min(server.Failed, server.Calls)
+		all := r.stores.count(counterID{s.Label, server.Address, "calls"}, server.Calls)
+		failed := r.stores.count(counterID{s.Label, server.Address, "failed"}, server.Failed)
+		answered := all - min(failed, all)
 		r.count(o, r.calls, answered, label, address, outcomeKey.String("ok"))
-		r.count(o, r.calls, server.Failed, label, address, outcomeKey.String("error"))
+		r.count(o, r.calls, failed, label, address, outcomeKey.String("error"))
 		r.gauge(o, r.waiting, server.Waiting, label, address)
 		r.flag(o, r.breakerOpen, !server.Healthy, label, address)
 	}
