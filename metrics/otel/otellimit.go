@@ -33,7 +33,8 @@ type Config struct {
 }
 
 // Observer is an [httplimit.Observer] for OpenTelemetry. Make one with [New]: a zero value counts nothing. It is safe
-// for concurrent use and starts no goroutine. One is enough for all Middlewares of a program. A MeterProvider cannot tell two of them apart: use one.
+// for concurrent use and starts no goroutine. One is enough for all Middlewares of a program. A MeterProvider cannot
+// tell two of them apart: use one.
 type Observer struct {
 	counters *metrics.Counters
 	calls    *callTimes
