@@ -28,8 +28,8 @@ import (
 )
 
 // Counters counts decisions. Make it with [New]: a zero value, and nil, count nothing. It is safe for concurrent use,
-// starts no goroutine and needs no closing. One may be the Observer of any number of Middlewares, of which those with the same Namespace and rule names
-// are counted together.
+// starts no goroutine and needs no closing. One may be the Observer of any number of Middlewares, of which those with
+// the same Namespace and rule names are counted together.
 //
 // What was counted stays for as long as the Counters live, also when a [httplimit.Middleware.Reconfigure] removes a
 // rule: they only grow.
