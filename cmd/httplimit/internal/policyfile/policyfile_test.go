@@ -116,6 +116,8 @@ func TestFaults(t *testing.T) {
 			`p.yaml:2:42: rules[0] "a".shadow: it is a text, want true`},
 		"number": {"p.yaml", "rules:\n- {name: 5, key: ip, limit: 5/m, cost: 1.5}",
 			`p.yaml:2:10: rules[0].name: it is a number`},
+		"octal or not": {"p.yaml", "rules:\n- {name: a, key: ip, limit: 50/m, cost: 010}",
+			`p.yaml:2:41: rules[0] "a".cost: it is a text, want a number from 1 to`},
 		"half a character": {"p.yaml", "namespace: \"\xff\"", "p.yaml:1:1: it is not YAML: "},
 		"binary":           {"policy", "\x7fELF\x02\x01\x00\x00", "policy:1:1: it is not YAML: "},
 		"large":            {"access.log", strings.Repeat("a line\n", 200_000), "access.log: it has more than 1048576 bytes"},

@@ -142,6 +142,8 @@ func (w *writer) mapping(n *yaml.Node, depth int) error {
 	return nil
 }
 
+var octal = regexp.MustCompile(`^[+-]?0[0-9_]+$`)
+
 // scalar returns the JSON of a text, a number, true, false or null.
 func scalar(n *yaml.Node) []byte {
 	var whole int64
@@ -154,6 +156,9 @@ func scalar(n *yaml.Node) []byte {
 			return strconv.AppendBool(nil, truth)
 		}
 	case "!!int":
+		if octal.MatchString(n.Value) {
+			break // 8 to some readers of YAML and 10 to others
+		}
 		if n.Decode(&whole) == nil {
 			return strconv.AppendInt(nil, whole, 10)
 		}
