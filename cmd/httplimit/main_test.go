@@ -44,7 +44,8 @@ func TestNoControlCharacters(t *testing.T) {
 	const escape, reversed = "\x1b[31m", "\u202e"
 	policy := `{"rules": [{"name": "a", "key": "ip", "limit": "1/m", "when": ["/` + reversed + `x"]}]}`
 	at := folder(t, map[string]string{escape + ".json": policy, escape + "bad.json": "{}"})
-	for _, args := range [][]string{{"check", at(escape + ".json")}, {"check", at(escape + "bad.json")}, {"check", at(escape)},
+	for _, args := range [][]string{{"check", at(escape + ".json")}, {"check", at(escape + "bad.json")},
+		{"check", at(escape)},
 		{"plan", "-policy", at(escape), at(escape)}, {"plan", "-policy", at(escape + ".json"), at(escape + ".json")}} {
 		var stdout, stderr bytes.Buffer
 		run(args, strings.NewReader(""), &stdout, &stderr)

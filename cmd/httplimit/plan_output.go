@@ -23,7 +23,8 @@ func (o *planOptions) checkOutputs() (errs []error) {
 		}
 		for what, name := range taken {
 			if isSameFile(out.name, name) {
-				errs = append(errs, fmt.Errorf("%s: %s would be replaced, which is %s; want another file", out.flag, out.name, what))
+				errs = append(errs, fmt.Errorf("%s: %s would be replaced, which is %s; want another file", out.flag, out.name,
+					what))
 				break
 			}
 		}

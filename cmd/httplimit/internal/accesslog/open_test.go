@@ -75,7 +75,8 @@ func TestOpenSaysWhatToDo(t *testing.T) {
 		"format":        {text: log, format: "iis", want: `there is no "iis"`},
 		"log_format": {text: log, format: "nginx:$remote_addr$time_local",
 			want: "nothing stands between $remote_addr and $time_local"},
-		"columns": {text: "when;who\n1;2\n", format: "csv", want: "none of them is the time; name it with -map 'time=COLUMN'"},
+		"columns": {text: "when;who\n1;2\n", format: "csv",
+			want: "none of them is the time; name it with -map 'time=COLUMN'"},
 		"one column": {text: "when,who\n1,2\n", format: "csv", mapping: "time=when",
 			want: "none of them is the client; name it with -map 'client=COLUMN'"},
 		"no time":        {text: log, format: "nginx:$remote_addr", want: "it has no time"},
@@ -132,12 +133,13 @@ func TestBounds(t *testing.T) {
 	})
 }
 
-// What clients write into X-Forwarded-For stands in the place of the address in some logs. To read the longest line takes
-// no longer than to read as much of any other: a copy for each comma of it would take minutes.
+// What clients write into X-Forwarded-For stands in the place of the address in some logs. To read the longest line
+// takes no longer than to read as much of any other: a copy for each comma of it would take minutes.
 func TestLongChain(t *testing.T) {
 	chain := strings.Repeat("a, ", accesslog.MaxLine/3-40)
 	l, err := accesslog.Open(strings.NewReader(strings.Repeat(
-		chain+"192.0.2.1 - bob [03/Mar/2025:09:15:00 +0000] \"GET / HTTP/1.1\" 200 1\n", 3)), accesslog.Options{Format: "common"})
+		chain+"192.0.2.1 - bob [03/Mar/2025:09:15:00 +0000] \"GET / HTTP/1.1\" 200 1\n", 3)),
+		accesslog.Options{Format: "common"})
 	if err != nil {
 		t.Fatal(err)
 	}
