@@ -99,6 +99,9 @@ func throwFlight(dice *rand.Rand) [][]limiter.Charge {
 	for i := range flight {
 		if i > 0 && dice.IntN(3) == 0 {
 			flight[i] = slices.Clone(flight[i-1])
+			if last := len(flight[i]) - 1; last > 0 && dice.IntN(2) == 0 { // another account behind the same address
+				flight[i][last].Key = string(rune('a' + dice.IntN(3)))
+			}
 			continue
 		}
 		key := string(rune('a' + dice.IntN(3)))
