@@ -44,8 +44,7 @@ func apps(tb testing.TB) (bare, limited *fiber.App) {
 	return bare, limited
 }
 
-// One for the text of the address.
-// The key is one allocation, and what the Middleware sees of a fiber.Ctx, which is an interface, another.
+// One for the text of the address, and one for what the Middleware sees of a fiber.Ctx, which is an interface.
 func TestAllocations(t *testing.T) {
 	bare, limited := apps(t)
 	base, got := testing.AllocsPerRun(1000, request(t, bare)), testing.AllocsPerRun(1000, request(t, limited))

@@ -9,7 +9,9 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/httplimit/httplimit"
 	echolimit "github.com/httplimit/httplimit/adapters/echo"
+	echo5limit "github.com/httplimit/httplimit/adapters/echo5"
 	fiberlimit "github.com/httplimit/httplimit/adapters/fiber"
+	fiber3limit "github.com/httplimit/httplimit/adapters/fiber3"
 	ginlimit "github.com/httplimit/httplimit/adapters/gin"
 	"github.com/httplimit/httplimit/limiter"
 )
@@ -205,7 +207,13 @@ func item(r *http.Request) (string, error) {
 	if c, ok := echolimit.From(r); ok {
 		return c.Param("id"), nil
 	}
+	if c, ok := echo5limit.From(r); ok {
+		return c.Param("id"), nil
+	}
 	if c, ok := fiberlimit.From(r); ok {
+		return c.Params("id"), nil
+	}
+	if c, ok := fiber3limit.From(r); ok {
 		return c.Params("id"), nil
 	}
 	if x, ok := r.Context().Value(exchangeKey{}).(*exchange); ok {

@@ -1,6 +1,6 @@
-// Package frameworks_test runs one table of cases through net/http, chi, Gin, Echo, Fiber and a toy router, over real
-// sockets: the answers and the calls of the store are the same everywhere. The table exceptions lists where a framework
-// differs.
+// Package frameworks_test runs one table of cases through net/http, chi, Gin, Echo (v4 and v5), Fiber (v2 and v3) and a
+// toy router, over real sockets: the answers and the calls of the store are the same everywhere. The table exceptions
+// lists where a framework differs.
 package frameworks_test
 
 import (
@@ -36,7 +36,9 @@ func frameworks() []framework {
 		{name: "chi", serve: serveChi, http2: true, seesLeaving: true, streams: true},
 		{name: "Gin", serve: serveGin, http2: true, seesLeaving: true, streams: true},
 		{name: "Echo", serve: serveEcho, http2: true, seesLeaving: true, streams: true},
+		{name: "Echo 5", serve: serveEcho5, http2: true, seesLeaving: true, streams: true},
 		{name: "Fiber", serve: serveFiber, streams: true, streamsLate: true},
+		{name: "Fiber 3", serve: serveFiber3, streams: true, streamsLate: true},
 		{name: "toy", serve: serveToy},
 	}
 }

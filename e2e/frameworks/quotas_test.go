@@ -198,11 +198,11 @@ func TestOperatorsSeeAndFreeEveryPlan(t *testing.T) {
 	plans := []limiter.Limit{limiter.Per(2, year), {Requests: 2, Window: year, Algorithm: limiter.SlidingLog},
 		{Requests: 2, Window: year, Algorithm: limiter.TokenBucket}}
 	for name, store := range map[string]limiter.Store{"memory": memory, "Redis": inRedis} {
-		for _, f := range frameworks() {
+		for i, f := range frameworks() {
 			t.Run(name+"/"+f.name, func(t *testing.T) {
 				cfg := httplimit.Config{
 					Store:     store,
-					Namespace: strings.ToLower(f.name[:3]),
+					Namespace: fmt.Sprint("framework", i),
 					Rules:     []httplimit.Rule{byPlan(plans...)},
 				}
 				service, office := httplimit.Must(httplimit.New(cfg)), httplimit.Must(httplimit.New(cfg))
