@@ -20,10 +20,11 @@ func (c *Console) Observe(_ context.Context, o *httplimit.Observation) {
 	c.total.count(stripe, second, statusCounter(o.Status))
 	for i := range o.Rules {
 		r := &o.Rules[i]
-		s := c.series.of(o.Namespace, r.Rule, i)
+		s := c.series.of(o.Namespace, r.Rule, i, second)
 		if s == nil {
 			continue
 		}
+		s.see(second)
 		s.history.count(stripe, second, counterOf[r.Result&7][r.Source&3])
 		switch r.Result {
 		case httplimit.ResultRefused, httplimit.ResultShadowRefused, httplimit.ResultBanned:

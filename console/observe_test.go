@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -166,17 +167,41 @@ func TestUnwatchedRule(t *testing.T) {
 	})
 }
 
+// TestTooManyRules: a rule that finds no room is not counted, and the page says so; what nothing was counted of for as
+// long as the page shows gives way, so that a service may rename its rules as often as it likes.
 func TestTooManyRules(t *testing.T) {
-	s := newSite(t, byAddress("address", limiter.PerDay(5)))
-	o := observation(httplimit.ResultAllowed, 50, 1)[0]
-	for i := range maxSeries + 10 {
-		o.Rules[0].Rule = fmt.Sprint("rule ", i)
-		s.Observe(t.Context(), o)
-	}
-	if n := len(s.series.all()); n != maxSeries {
-		t.Errorf("got %d rules, want %d", n, maxSeries)
-	}
-	mustContain(t, s.get(""), "more rules than this page counts")
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, byAddress("address", limiter.PerDay(5)))
+		o := observation(httplimit.ResultAllowed, 50, 1)[0]
+		count := func(from, to int) {
+			for i := range to - from {
+				o.Time, o.Rules[0].Rule = time.Time{}, fmt.Sprint("rule ", from+i)
+				s.Observe(t.Context(), o)
+			}
+		}
+		const notCounted = "more rules than this page counts"
+		count(0, maxSeries)
+		if page := s.get(""); strings.Contains(page.Body.String(), notCounted) {
+			t.Error("the page says that rules are not counted, and all are")
+		}
+		count(maxSeries, maxSeries+10)
+		if n := len(s.series.all()); n != maxSeries {
+			t.Errorf("got %d rules, want %d", n, maxSeries)
+		}
+		time.Sleep(time.Second)
+		mustContain(t, s.get(""), notCounted)
+
+		time.Sleep(keptSeconds * time.Second)
+		count(0, 1) // goes on
+		time.Sleep(2 * time.Second)
+		count(maxSeries, maxSeries+10)
+		if n := len(s.series.all()); n != 11 {
+			t.Errorf("got %d rules 15 minutes later, want the one that goes on and 10 new ones", n)
+		}
+		if page := s.get(""); strings.Contains(page.Body.String(), notCounted) {
+			t.Error("the page still says that rules are not counted")
+		}
+	})
 }
 
 func TestObserveAllocs(t *testing.T) {

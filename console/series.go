@@ -1,20 +1,33 @@
 package console
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 )
 
-// maxSeries bounds the memory: a rule takes up to 1 MB. Rules beyond it are counted among all requests only.
+// maxSeries bounds the memory: a rule takes up to 1 MB. Where there are more, those that nothing was counted of for as
+// long as is shown give way; while there are none, rules beyond it are counted among all requests only.
 const maxSeries = 512
 
 // series is what is counted of one rule. Rules of equal Namespace and name are one, as their counters in a store are.
 type series struct {
 	namespace, rule string
 	history         history
-	refused         lazySketch // by key, what was refused or would have been
-	near            lazySketch // by key, what was allowed with less than a fifth of the limit left
+	refused         lazySketch    // by key, what was refused or would have been
+	near            lazySketch    // by key, what was allowed with less than a fifth of the limit left
+	seen            atomic.Uint32 // the second of the latest count
 }
+
+// see takes note that something is counted. It writes once a second, as all requests share the place.
+func (s *series) see(second uint32) {
+	if s.seen.Load() != second {
+		s.seen.Store(second)
+	}
+}
+
+// idle reports whether nothing of the series is shown any more.
+func (s *series) idle(second uint32) bool { return second-min(s.seen.Load(), second) > keptSeconds }
 
 // lazySketch takes memory only where something is counted.
 type lazySketch struct {
@@ -40,8 +53,9 @@ func (l *lazySketch) top(t *topReader, second uint32, n int) topKeys {
 
 // seriesTable holds the series of all rules. Requests read it without a lock.
 type seriesTable struct {
-	mu  sync.Mutex
-	now atomic.Pointer[seriesList] // copied when it grows
+	mu     sync.Mutex
+	now    atomic.Pointer[seriesList] // copied when it changes
+	denied atomic.Uint32              // the latest second in which a rule found no room; 0: never
 }
 
 type seriesList struct {
@@ -78,34 +92,47 @@ func (t *seriesTable) all() []*series {
 	return nil
 }
 
-// of returns the series of a rule, a new one if there is none; nil if there are too many.
-func (t *seriesTable) of(namespace, rule string, index int) *series {
+// full reports whether there were more rules than there is room for, in the time that is shown.
+func (t *seriesTable) full(second uint32) bool {
+	denied := t.denied.Load()
+	return denied > 0 && second-min(denied, second) <= keptSeconds
+}
+
+// of returns the series of a rule, a new one if there is none; nil if there are too many. Whether one gives way is
+// asked once a second.
+func (t *seriesTable) of(namespace, rule string, index int, second uint32) *series {
 	if l := t.now.Load(); l != nil {
 		if s := l.find(namespace, rule, index); s != nil {
 			return s
 		}
-		if len(l.list) >= maxSeries {
+		if len(l.list) >= maxSeries && t.denied.Load() == second {
 			return nil
 		}
 	}
-	return t.add(namespace, rule)
+	return t.add(namespace, rule, second)
 }
 
-func (t *seriesTable) add(namespace, rule string) *series {
+func (t *seriesTable) add(namespace, rule string, second uint32) *series {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	grown := &seriesList{byName: make(map[[2]string]*series)}
-	for _, s := range t.all() {
-		grown.list = append(grown.list, s)
-		grown.byName[[2]string{s.namespace, s.rule}] = s
-	}
 	name := [2]string{namespace, rule}
-	if s := grown.byName[name]; s != nil || len(grown.list) >= maxSeries {
-		return s
+	list := t.all()
+	if l := t.now.Load(); l != nil && l.byName[name] != nil {
+		return l.byName[name]
+	}
+	if len(list) >= maxSeries {
+		list = slices.DeleteFunc(slices.Clone(list), func(s *series) bool { return s.idle(second) })
+	}
+	if len(list) >= maxSeries {
+		t.denied.Store(second)
+		return nil
 	}
 	s := &series{namespace: namespace, rule: rule}
-	grown.list = append(grown.list, s)
-	grown.byName[name] = s
-	t.now.Store(grown)
+	s.seen.Store(second)
+	changed := &seriesList{list: append(slices.Clip(list), s), byName: make(map[[2]string]*series)}
+	for _, s := range changed.list {
+		changed.byName[[2]string{s.namespace, s.rule}] = s
+	}
+	t.now.Store(changed)
 	return s
 }

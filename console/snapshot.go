@@ -100,7 +100,7 @@ func (c *Console) take(second uint32) *overview {
 		Time: time.Unix(int64(second), 0), second: second, watch: w,
 		Process: process{
 			Host: c.host, PID: c.pid, Instances: w.instances, Started: c.started, Watched: len(w.configs),
-			NotShown: len(c.series.all()) >= maxSeries,
+			NotShown: c.series.full(second),
 		},
 		Rules: []*ruleRow{}, Refused: []client{}, Near: []client{}, Stores: []storeRow{}, Problems: []problem{},
 	}
