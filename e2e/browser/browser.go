@@ -52,12 +52,12 @@ type Look struct {
 	Print         bool // as it would be printed
 }
 
-// Open opens a page in a tab of its own, which is closed with the test, and returns when it is loaded.
+// Open opens a page in a tab of its own, which is closed with the test or by [Page.Close], and returns when it is loaded.
 func (b *Browser) Open(t testing.TB, url string, look Look) *Page {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(b.ctx)
 	t.Cleanup(closeTab)
-	p := &Page{ctx: ctx, url: url}
+	p := &Page{ctx: ctx, url: url, close: closeTab}
 	if err := chromedp.Listen(ctx, p.note); err != nil { // the first call with ctx opens the tab, for as long as ctx
 		t.Fatalf("browser: open a tab: %v", err)
 	}

@@ -19,13 +19,17 @@ import (
 
 // Page is one open page. Its methods are for one goroutine at a time.
 type Page struct {
-	ctx context.Context
-	url string
+	ctx   context.Context
+	url   string
+	close func()
 
 	mu       sync.Mutex
 	faults   []string
 	requests []string
 }
+
+// Close closes the tab. A browser has only six connections to an address, and a page that streams holds one.
+func (p *Page) Close() { p.close() }
 
 // note is called for every event of the page from its first byte on.
 func (p *Page) note(event any) {
