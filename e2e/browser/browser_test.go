@@ -41,6 +41,7 @@ func TestFaultsAreFound(t *testing.T) {
 		"cut off":      {p.Cut(t), []string{"the page is", "far to the right", "8.0 pixels"}},
 		"nameless": {p.Nameless(t), []string{"no name: <svg", "no alt", "no caption", "no scope", "twice: twice",
 			"no such id: nowhere", "skips a level", "no lang", "no title", "0 h1", "0 main"}},
+		"axe":     {p.Axe(t), []string{"image-alt", "color-contrast", "document-title"}},
 		"request": {p.Requests(), []string{"/missing.png"}},
 		"fault":   {p.Faults(), []string{"said", "thrown", "404"}},
 	} {

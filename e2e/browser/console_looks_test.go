@@ -90,7 +90,7 @@ func fine(t *testing.T, p *browser.Page, s *service, name string) {
 	t.Helper()
 	p.Screenshot(t, name)
 	for what, found := range map[string][]string{
-		"low contrast": p.LowContrast(t, ""), "cut off": p.Cut(t), "fault": p.Faults(),
+		"low contrast": p.LowContrast(t, ""), "cut off": p.Cut(t), "axe": p.Axe(t), "fault": p.Faults(),
 	} {
 		none(t, name+": "+what, found)
 	}
