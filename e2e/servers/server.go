@@ -1,5 +1,5 @@
-// Package servers starts real Redis (7.0 or later), memcached and Prometheus servers for tests: on free loopback ports,
-// with nothing kept on disk, and ended by their process ids when the test is over.
+// Package servers starts real Redis (7.0 or later), memcached, Prometheus and nginx servers for tests: on free loopback
+// ports, with nothing kept on disk, and ended by their process ids when the test is over.
 //
 // Where a program is not installed the test is skipped, with a message, unless HTTPLIMIT_SERVERS=required is set: then
 // it fails.
