@@ -80,6 +80,10 @@ func (o *planOptions) replay(stdin io.Reader, stderr io.Writer) (report.Data, er
 	in := logs.reading()
 	in.Late, in.Reordered, in.MaxReorder = m.Late(), m.Reordered(), o.maxReorder
 	data := r.Report(in)
+	if got := &data.Input; got.Parsed == 0 && got.Bad > 0 {
+		return report.Data{}, fmt.Errorf("none of the lines could be read as %s: name their format by -format, "+
+			"or the columns by -map. The first: %s", got.Format, got.FirstBad)
+	}
 	data.Tool, data.Policy, data.Made = moduleVersion(), o.hide(filepath.Base(o.policy)), time.Now()
 	return data, nil
 }
