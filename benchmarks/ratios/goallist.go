@@ -132,11 +132,20 @@ func webGoals() []goal {
 	}
 	list := []goal{compare("net-http", "allowed", 2.8), compare("net-http", "refused", 2.6)}
 	for _, framework := range []string{"echo", "fiber"} {
-		for _, answer := range []string{"allowed", "refused"} {
-			what := "adapter that tells as little as " + framework + "'s own limiter, " + answer +
-				", worst of its loads: less time"
-			list = append(list, goal{what, worst(framework, answer), 1, false, times})
-		}
+		list = append(list, alikeGoals(framework, "as little as", 1)...)
+	}
+	for _, framework := range []string{"echo5", "fiber3"} {
+		list = append(list, alikeGoals(framework, "no less than", math.NaN())...)
+	}
+	return list
+}
+
+// alikeGoals compare an adapter with the framework's own limiters, where it tells clients about as much as they do.
+func alikeGoals(framework, tells string, wanted float64) (list []goal) {
+	for _, answer := range []string{"allowed", "refused"} {
+		what := "adapter that tells " + tells + " " + framework + "'s own limiter, " + answer +
+			", worst of its loads: less time"
+		list = append(list, goal{what, worst(framework, answer), wanted, false, times})
 	}
 	return list
 }
@@ -147,7 +156,10 @@ func (m medians) above(load, limiter string) float64 {
 
 // worst is the worst ratio of all keys and threads to the framework's own limiters.
 func worst(framework, answer string) func(medians) float64 {
-	rivals := map[string][]string{"echo": {"echo"}, "fiber": {"fiber-fixed", "fiber-sliding"}}[framework]
+	rivals := map[string][]string{
+		"echo": {"echo"}, "fiber": {"fiber-fixed", "fiber-sliding"},
+		"echo5": {"echo5"}, "fiber3": {"fiber3-fixed", "fiber3-sliding"},
+	}[framework]
 	return func(m medians) float64 {
 		worst := math.Inf(1)
 		for _, key := range []string{"address", "header"} {

@@ -40,8 +40,8 @@ func webLine(m medians) string {
 		return m.above(load(framework, answer), rival) / m.above(load(framework, answer), own)
 	}
 	return fmt.Sprintf("The middleware adds %.0f ns to a request, and no allocation; go-limiter's takes %.2f times as "+
-		"long, and %.2f times to refuse. Echo's own, which tells clients nothing, takes %.2f and %.2f times our "+
-		"adapter's time, Fiber's %.2f and %.2f.", m.above(load("net-http", "allowed"), own),
+		"long, and %.2f times to refuse. Echo v4's own, which tells clients nothing, takes %.2f and %.2f times our "+
+		"adapter's time, Fiber v2's %.2f and %.2f.", m.above(load("net-http", "allowed"), own),
 		times("net-http", "allowed", "go-limiter"), times("net-http", "refused", "go-limiter"),
 		times("echo", "allowed", "echo"), times("echo", "refused", "echo"),
 		times("fiber", "allowed", "fiber-fixed"), times("fiber", "refused", "fiber-fixed"))

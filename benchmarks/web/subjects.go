@@ -81,6 +81,14 @@ func silent(open func(Setup) (func() Serve, error)) func(Setup) (func() Serve, e
 	}
 }
 
+// telling makes the fields of allowed requests those of X-RateLimit, which the framework's own limiter sends too.
+func telling(open func(Setup) (func() Serve, error)) func(Setup) (func() Serve, error) {
+	return func(s Setup) (func() Serve, error) {
+		s.Fields = httplimit.XRateLimitDelta
+		return open(s)
+	}
+}
+
 // Subjects returns all of them, those of one framework together and the bare one first.
 func Subjects() []Subject {
 	plainOnly := []Key{AddressHMAC, HeaderHMAC}
@@ -102,10 +110,19 @@ func Subjects() []Subject {
 		{"echo", Own, echoOwn, nil},
 		{"echo", OwnAlike, silent(echoOwnAlike), plainOnly},
 		{"echo", "echo", echoRival, plainOnly},
+		{"echo5", Bare, echo5Bare, nil},
+		{"echo5", Own, echo5Own, nil},
+		{"echo5", OwnAlike, telling(echo5OwnAlike), plainOnly},
+		{"echo5", "echo5", echo5Rival, plainOnly},
 		{"fiber", Bare, fiberBare, nil},
 		{"fiber", Own, fiberOwn, nil},
 		{"fiber", OwnAlike, silent(fiberOwnAlike), plainOnly},
 		{"fiber", "fiber-fixed", fiberFixed, plainOnly},
 		{"fiber", "fiber-sliding", fiberSliding, plainOnly},
+		{"fiber3", Bare, fiber3Bare, nil},
+		{"fiber3", Own, fiber3Own, nil},
+		{"fiber3", OwnAlike, telling(fiber3OwnAlike), plainOnly},
+		{"fiber3", "fiber3-fixed", fiber3Fixed, plainOnly},
+		{"fiber3", "fiber3-sliding", fiber3Sliding, plainOnly},
 	}
 }
