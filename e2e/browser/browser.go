@@ -52,7 +52,8 @@ type Look struct {
 	Print         bool // as it would be printed
 }
 
-// Open opens a page in a tab of its own, which is closed with the test or by [Page.Close], and returns when it is loaded.
+// Open opens a page in a tab of its own, which is closed with the test or by [Page.Close], and returns when it is
+// loaded.
 func (b *Browser) Open(t testing.TB, url string, look Look) *Page {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(b.ctx)

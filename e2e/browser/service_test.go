@@ -65,7 +65,9 @@ func (s *service) serve(t *testing.T, listener net.Listener, viewer func(*http.R
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := redis.NewClient(&redis.Options{Addr: s.redis.Addr(), ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1})
+	client := redis.NewClient(&redis.Options{
+		Addr: s.redis.Addr(), ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
+	})
 	store, err := redisstore.New(client, redisstore.Config{Name: "counters", Timeout: 2 * time.Second, Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
