@@ -72,8 +72,8 @@ func (u *burst) run(store limiter.Store, n int, charges func(i int) []limiter.Ch
 // those of others meanwhile. Nobody gets a unit above the limit.
 //
 // On a quiet machine the default time-out of 50 ms is enough. The race detector and other work make everything several
-// times as slow, so the test gives more, and a few good bursts among many are enough. That callers share their calls,
-// without which such a burst takes seconds, TestBurstIsFewCalls counts.
+// times as slow, so the test gives more, and a few good bursts among many are enough. That callers share their calls is
+// what TestBurstIsFewCalls counts.
 func TestBurstOfOneClient(t *testing.T) {
 	const requests, good, rounds = 1000, 3, 60
 	server := sharedServer(t)
