@@ -73,7 +73,7 @@ func (o *Outcome) check(m *Middleware, r Request, borrowed bool) {
 func (o *Outcome) decide(r Request, borrowed bool) {
 	d := &o.decision
 	if d.collect(r); len(d.rules) > 0 {
-		d.take(withoutEnd(r))
+		d.take(withoutEnd(d.ctx, r))
 		if borrowed && d.status == 0 {
 			d.keepKeys()
 		}

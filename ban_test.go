@@ -620,6 +620,7 @@ func TestAFloodBansNobody(t *testing.T) {
 }
 
 func TestBanFaults(t *testing.T) {
+	const year = 366 * 24 * time.Hour
 	rule := banning()
 	with := func(change func(*httplimit.Rule)) httplimit.Rule {
 		r := rule
@@ -633,7 +634,7 @@ func TestBanFaults(t *testing.T) {
 	}{
 		"none":   {rule: with(func(r *httplimit.Rule) { r.Ban = httplimit.Ban{} })},
 		"least":  {rule: with(func(r *httplimit.Rule) { r.Ban = httplimit.Ban{1, time.Millisecond, time.Millisecond} })},
-		"most":   {rule: with(func(r *httplimit.Rule) { r.Ban = httplimit.Ban{1000, 366 * 24 * time.Hour, 366 * 24 * time.Hour} })},
+		"most":   {rule: with(func(r *httplimit.Rule) { r.Ban = httplimit.Ban{1000, year, year} })},
 		"no For": {rule: with(func(r *httplimit.Rule) { r.Ban.For = 0 }), want: []string{"Rules[0].Ban.For"}},
 		"all too small": {
 			rule: with(func(r *httplimit.Rule) { r.Ban = httplimit.Ban{0, -1, time.Microsecond} }),

@@ -22,6 +22,9 @@ func newLineKey(name string, identity func(line string) (string, error)) *lineKe
 }
 
 func (k *lineKey) of(r Request) (string, error) {
+	if line, ok := lendLine(r, k.name); ok {
+		return k.identity(line)
+	}
 	lines := r.Values(k.name)
 	switch {
 	case len(lines) == 0:

@@ -185,7 +185,10 @@ func TestObservers(t *testing.T) {
 		"nil":      {[]httplimit.Observer{nil, nil}, nil},
 		"one":      {[]httplimit.Observer{nil, a}, []string{"a ip"}},
 		"in order": {[]httplimit.Observer{b, nil, a, b}, []string{"b ip", "a ip", "b ip"}},
-		"nested":   {[]httplimit.Observer{httplimit.Observers(a, b), httplimit.Observers(), a}, []string{"a ip", "b ip", "a ip"}},
+		"nested": {
+			[]httplimit.Observer{httplimit.Observers(a, b), httplimit.Observers(), a},
+			[]string{"a ip", "b ip", "a ip"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			order = nil

@@ -70,10 +70,7 @@ func (m *Middleware) ask(
 	ctx context.Context, s *settings, r *rule, c limiter.Charge, mode limiter.Mode,
 ) (Verdict, error) {
 	c.Cost, c.Mode = 1, mode
-	shadow := r.Shadow
-	if r.rollout.below != 0 {
-		shadow = !r.rollout.holds(c.Key)
-	}
+	shadow := r.shadowsKey(c.Key)
 	if mode == limiter.Enforce && shadow {
 		c.Mode = limiter.Shadow
 	}

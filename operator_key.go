@@ -3,6 +3,7 @@ package httplimit
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -26,34 +27,56 @@ func (m *Middleware) KeyOf(rule string, parts ...string) (string, error) {
 }
 
 // PeekKey returns how the client of that key stands, and spends nothing: for keys that an [Observer] was told, also
-// where the identity behind them is a secret that nobody knows. It asks the store once for each Verdict, and once more
-// for a Ban. While the store is away it is as [Middleware.Peek].
+// where the identity behind them is a secret that nobody knows. It asks the store once, and once more about a client
+// that may be banned. While the store is away it is as [Middleware.Peek].
 func (m *Middleware) PeekKey(ctx context.Context, rule, key string) (Standing, error) {
 	s, r, c, err := m.chargeOfKey(rule, key)
 	if err != nil {
 		return Standing{}, err
 	}
-	standing := Standing{Key: key}
+	d := decision{m: m, s: s, ctx: ctx}
 	anyWindow := func(limiter.Limit) error { return nil } // a look makes no counter
+	c.Cost, c.Mode = 1, limiter.Peek
 	for i, limit := range append([]limiter.Limit{r.Limit}, r.Plans...) {
 		if c.Limit = limit; i > 0 {
 			if c.Limit, err = r.replacement(limit, anyWindow); err != nil {
 				return Standing{}, fmt.Errorf("httplimit: rule %q: %w", rule, err)
 			}
 		}
-		v, err := m.ask(ctx, s, r, c, limiter.Peek)
-		if err != nil {
-			return Standing{}, err
-		}
+		d.rules = append(d.rules, appliedRule{rule: r, shadow: r.shadowsKey(key)})
+		d.charges = append(d.charges, c)
+	}
+	d.take(keepValues(ctx))
+	if d.status == http.StatusServiceUnavailable {
+		return Standing{}, fmt.Errorf("httplimit: rule %q: %w", rule, d.err)
+	}
+	standing := Standing{Key: key, Banned: d.bannedFor(key)}
+	for i := range d.rules {
+		v := d.verdict(i)
+		v.Allowed = v.Allowed || d.rules[i].shadow
 		standing.Verdicts = append(standing.Verdicts, v)
 	}
-	if r.ban != nil && standing.Verdicts[0].Source != SourceLocal {
-		ban := []limiter.Charge{r.ban.ask(key, limiter.Peek)}
-		if _, err := m.askStore(keepValues(ctx), s.store, ban); err == nil && !ban[0].Allowed {
-			standing.Banned = ban[0].RetryAfter
-		}
-	}
 	return standing, nil
+}
+
+// bannedFor returns how long a ban of the client lasts yet, once the limits of its rule have been asked.
+func (d *decision) bannedFor(key string) time.Duration {
+	r := &d.rules[0]
+	if r.ban == nil || d.err != nil {
+		return 0
+	}
+	asked, banned := false, false
+	for i := range d.rules {
+		asked, banned = asked || d.bannable(i), banned || d.rules[i].banned
+	}
+	if asked && !banned {
+		return 0
+	}
+	ban := []limiter.Charge{r.ban.ask(key, limiter.Peek)}
+	if _, err := d.m.askStore(keepValues(d.ctx), d.s.store, ban); err != nil || ban[0].Allowed {
+		return 0
+	}
+	return ban[0].RetryAfter
 }
 
 // ResetKey is [Middleware.Reset] for a key that an [Observer] was told. The preflights of a client whose key is a hash

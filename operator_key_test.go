@@ -11,6 +11,7 @@ import (
 
 	"github.com/httplimit/httplimit"
 	"github.com/httplimit/httplimit/limiter"
+	"github.com/httplimit/httplimit/limiter/memstore"
 )
 
 // keysTold is an Observer that keeps the keys.
@@ -22,7 +23,8 @@ func (k *keysTold) Observe(_ context.Context, o *httplimit.Observation) {
 	}
 }
 
-// TestOperatorsKeys: the key that the Observer was told is that of the parts, tells how the client stands, and frees it.
+// TestOperatorsKeys: the key that the Observer was told is that of the parts, tells how the client stands, and frees
+// it.
 func TestOperatorsKeys(t *testing.T) {
 	request := httptest.NewRequest(http.MethodGet, "/", nil)
 	request.RemoteAddr = "192.0.2.7:1234"
@@ -171,5 +173,60 @@ func TestKeyParts(t *testing.T) {
 		if got := httplimit.KeyParts(test.key); !slices.Equal(got, test.parts) {
 			t.Errorf("%v: got parts %v, want %v", test.key, got, test.parts)
 		}
+	}
+}
+
+// callsOf counts the calls of a store.
+type callsOf struct {
+	limiter.Store
+	takes int
+}
+
+func (s *callsOf) Take(ctx context.Context, charges []limiter.Charge) (bool, error) {
+	s.takes++
+	return s.Store.Take(ctx, charges)
+}
+
+// TestPeekKeyAsksOnce: whatever the number of plans, a store is asked once, and once more for a client that is banned.
+func TestPeekKeyAsksOnce(t *testing.T) {
+	memory, err := memstore.New(memstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := &callsOf{Store: memory}
+	m := mustNew(t, httplimit.Config{Store: store, Rules: []httplimit.Rule{{
+		Name: "login", Key: httplimit.ClientIP(), Limit: limiter.PerDay(2),
+		Plans: []limiter.Limit{limiter.PerDay(5), limiter.PerHour(7), limiter.PerDay(9)},
+		Ban:   httplimit.Ban{After: 2, Within: time.Minute, For: time.Hour},
+	}}})
+	peek := func() (standing httplimit.Standing, takes int) {
+		t.Helper()
+		before := store.takes
+		standing, err := m.PeekKey(t.Context(), "login", "192.0.2.7")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return standing, store.takes - before
+	}
+	left := func(s httplimit.Standing) (left []int64) {
+		for _, v := range s.Verdicts {
+			left = append(left, v.Remaining)
+		}
+		return left
+	}
+	allow := func() {
+		if _, err := m.Allow(t.Context(), "login", "192.0.2.7"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	allow()
+	if s, takes := peek(); takes != 1 || !slices.Equal(left(s), []int64{1, 4, 7, 8}) || s.Banned != 0 {
+		t.Errorf("after one request: %+v, %d calls; want 1, 4, 7 and 8 left, no ban, 1 call", s, takes)
+	}
+	for range 3 {
+		allow()
+	}
+	if s, takes := peek(); takes != 2 || !slices.Equal(left(s), []int64{0, 0, 0, 0}) || s.Banned < 59*time.Minute {
+		t.Errorf("banned: %+v, %d calls; want nothing left, a ban of an hour, 2 calls", s, takes)
 	}
 }

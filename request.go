@@ -9,6 +9,10 @@ import (
 
 // Request is what the middleware needs to know of a request. [HTTPRequest] makes one of net/http's; adapters for
 // other frameworks bring their own. It is used by one goroutine, until [Middleware.Check] returns.
+//
+// A Request may also have the method LendLine(header string) (line string, ok bool). It is asked before Values where a
+// key is a field of one line, and saves its copies: it returns the only line of a field, valid until Check returns, or
+// false where there are other than one.
 type Request interface {
 	// Context ends when the client has left. The store is asked with its values, and without its end.
 	Context() context.Context
@@ -104,6 +108,16 @@ func (f *foreignRequest) HTTP() *http.Request {
 		f.http = f.Request.HTTP()
 	}
 	return f.http
+}
+
+// lendLine returns the only line of a header field, valid until Check returns, if r has one and can lend it.
+func lendLine(r Request, header string) (line string, ok bool) {
+	if f, foreign := r.(*foreignRequest); foreign {
+		if lender, can := f.Request.(interface{ LendLine(string) (string, bool) }); can {
+			return lender.LendLine(header)
+		}
+	}
+	return "", false
 }
 
 // ofHTTP returns the request of net/http's that r is; nil if it is another framework's.

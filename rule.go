@@ -225,11 +225,16 @@ func (r *rule) fillPeek(c *limiter.Charge, req Request, preflight bool) (shadow,
 // shadows reports whether the rule refuses a request nothing: because it is Shadow, or because the client is outside of
 // its Percent. A preflight goes with the other requests of its client, whose key keys are asked for.
 func (r *rule) shadows(keys *ruleKeys, key string, req Request, preflight bool) bool {
+	if preflight && r.rollout.below != 0 {
+		key = keys.find(req, false).key
+	}
+	return r.shadowsKey(key)
+}
+
+// shadowsKey is shadows for the client of that key, as it is without a preflight.
+func (r *rule) shadowsKey(key string) bool {
 	if r.rollout.below == 0 {
 		return r.Shadow
-	}
-	if preflight {
-		key = keys.find(req, false).key
 	}
 	return !r.rollout.holds(key)
 }

@@ -45,17 +45,15 @@ func (l *logger) undecided(err *error) {
 	*err = what
 }
 
-// withoutEnd returns the context for the store: that of r with its values, and without its end. The store's time-out
-// bounds the wait. A client that hangs up, a server that shuts down and a time-out around the middleware change nothing
-// in what is decided, so that nobody is let through, or answered for nothing, by ending a context at the right moment.
-func withoutEnd(r Request) context.Context {
-	switch r := r.(type) {
-	case *httpRequest:
-		return endless{r.r}
-	case *foreignRequest:
-		return withoutEnd(r.Request)
+// withoutEnd returns the context for the store: ctx, which is that of r, with its values, and without its end. The
+// store's time-out bounds the wait. A client that hangs up, a server that shuts down and a time-out around the
+// middleware change nothing in what is decided, so that nobody is let through, or answered for nothing, by ending a
+// context at the right moment.
+func withoutEnd(ctx context.Context, r Request) context.Context {
+	if own := ofHTTP(r); own != nil {
+		return endless{own.r}
 	}
-	return keepValues(r.Context())
+	return keepValues(ctx)
 }
 
 // keepValues returns ctx without its end.

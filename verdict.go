@@ -19,10 +19,11 @@ type Verdict struct {
 	// Source is who decided. With SourceLocal the Decision is about this process's share of the limit, not about the
 	// store's counter.
 	Source Source
-	limiter.Decision
 
-	private, shadow, inFlight bool // the rule is
+	private, shadow, inFlight bool // the rule is; beside Source, where they need no memory of their own
 	untold                    bool // clients are told no limits: Config.Headers is NoHeaders
+
+	limiter.Decision
 }
 
 // verdictJSON is a Verdict with the names and units of JSON.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"regexp"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -106,5 +108,39 @@ func compareGolden(t *testing.T, file string, body []byte) {
 	}
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s: got\n%s\nwant\n%s\n(go test -update writes it anew)", file, got, want)
+	}
+}
+
+// Lists are never null, also where nothing is known: of a rule that nobody watches, of a store that cannot decide, of a
+// key without parts.
+func TestJSONOfNothing(t *testing.T) {
+	closed := httplimit.Rule{
+		Name: "closed", Key: httplimit.Everyone(), Limit: limiter.PerDay(5), Failure: httplimit.FailClosed,
+	}
+	s := newSiteOf(t, httplimit.Config{Namespace: "shop", Store: brokenStore{}, Rules: []httplimit.Rule{
+		closed, byAddress("address", limiter.PerDay(5)),
+	}})
+	other, err := httplimit.New(httplimit.Config{
+		Namespace: "other", Observer: s, Rules: []httplimit.Rule{byAddress("unwatched", limiter.PerDay(5))},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Allow(t.Context(), "unwatched", "192.0.2.7"); err != nil {
+		t.Fatal(err)
+	}
+	all := s.get("api/overview.json").Body.String() + s.get("api/stores.json").Body.String() +
+		s.get("api/rule.json?id="+ruleID("other", "unwatched")).Body.String() +
+		s.get("api/rule.json?id="+ruleID("shop", "closed")).Body.String() +
+		s.post("api/client.json", form("rule", ruleID("shop", "closed")), "").Body.String() +
+		s.post("api/client.json", form("rule", ruleID("shop", "address"), "part", "no address"), "").Body.String()
+	null := regexp.MustCompile(`"(clients|nearLimit|plans|problems|results|rules|servers|stores|unsaid|verdicts)":null`)
+	for _, found := range null.FindAllString(all, -1) {
+		t.Errorf("got %s", found)
+	}
+	for _, want := range []string{`"verdicts":[]`, `"stores":[]`, `"parts":[]`} {
+		if !strings.Contains(all, want) {
+			t.Errorf("got no %s in %s", want, all)
+		}
 	}
 }

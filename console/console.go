@@ -26,18 +26,19 @@ type Config struct {
 }
 
 // Console is the operators' page. It is an [httplimit.Observer], which counts, and an [http.Handler] to be mounted
-// under any path. Make one with [New]. It starts no goroutine: while nobody looks, nothing runs but the counting. Safe
-// for concurrent use.
+// under any path. Make one with [New]. While nobody looks, nothing runs but the counting: its only goroutines are
+// those that ask the stores about a client. Safe for concurrent use.
 type Console struct {
 	cfg         Config
 	started     time.Time
 	startedNano int64 // in Unix time
 
-	total  *history // of all requests, whatever the rules
+	others *history // requests that no series counts
 	series seriesTable
 
 	mu      sync.Mutex
 	watched []*httplimit.Middleware
+	asked   map[*httplimit.Middleware]places // of each that is watched
 
 	snapshots sync.Mutex
 	latest    *overview   // guarded by snapshots
@@ -70,7 +71,7 @@ func New(cfg Config) (*Console, error) {
 	now := time.Now()
 	host, _ := os.Hostname() // "" is left out
 	return &Console{
-		cfg: cfg, started: now, startedNano: now.UnixNano(), total: new(history), host: host, pid: os.Getpid(),
+		cfg: cfg, started: now, startedNano: now.UnixNano(), others: new(history), host: host, pid: os.Getpid(),
 		own: own, seal: seal, streams: streams{closed: make(chan struct{})},
 		protect: http.NewCrossOriginProtection(), pages: parsePages(),
 	}, nil
@@ -100,5 +101,9 @@ next:
 			}
 		}
 		c.watched = append(c.watched, one)
+		if c.asked == nil {
+			c.asked = make(map[*httplimit.Middleware]places)
+		}
+		c.asked[one] = make(places, maxAsked)
 	}
 }

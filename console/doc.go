@@ -19,9 +19,9 @@
 //
 // # What it costs
 //
-// While nobody looks, nothing runs but the counting, in the goroutines of the requests: about 30 ns for a decision that
-// allows, 65 ns for one that refuses, twice that in a flood of new keys, and no allocation. A rule takes 72 kB from its
-// first request on, and up to 0.9 MB from its first refusal on, whatever the number of keys. At most 512 rules are
+// While nobody looks, nothing runs but the counting, in the goroutines of the requests: about 20 ns for a decision
+// that allows, 40 ns for one that refuses, 45 ns in a flood of new keys, and no allocation. A rule takes 100 kB from
+// its first request on, and up to 0.9 MB from its first refusal on, whatever the number of keys. At most 512 rules are
 // counted; those that nothing came to for 15 minutes give way to others.
 //
 // # How far its figures go

@@ -280,40 +280,6 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// Whoever asks too much is told to wait, and what is in front of everybody's requests goes on.
-func TestOwnLimits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, byAddress("address", limiter.PerDay(1e6)))
-		codes := make(map[int]int)
-		for range 500 {
-			codes[s.get("").Code]++
-		}
-		most := int(pageLimit.Burst)
-		if codes[http.StatusOK] != most || codes[http.StatusTooManyRequests] != 500-most {
-			t.Errorf("got %v, want %d pages", codes, pageLimit.Burst)
-		}
-		f := form("rule", ruleID("shop", "address"), "key", "192.0.2.7")
-		codes = make(map[int]int)
-		for range 100 {
-			w := s.post("client", f, "")
-			codes[w.Code]++
-			if w.Code == http.StatusTooManyRequests && w.Header().Get("Retry-After") != "1" {
-				t.Errorf("got Retry-After %q, want 1", w.Header().Get("Retry-After"))
-			}
-		}
-		if codes[http.StatusOK] != int(lookupLimit.Burst) {
-			t.Errorf("got %v, want %d lookups", codes, lookupLimit.Burst)
-		}
-		if got := s.request("192.0.2.7"); got != http.StatusOK {
-			t.Errorf("got %d for a client, want 200", got)
-		}
-		time.Sleep(time.Second)
-		if got := s.get("").Code; got != http.StatusOK {
-			t.Errorf("got %d a second later, want 200", got)
-		}
-	})
-}
-
 // HEAD is answered at once, and takes no viewer's place.
 func TestHeadOfTheStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

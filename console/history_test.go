@@ -20,7 +20,7 @@ func TestHistoryKeepsSecondsApart(t *testing.T) {
 			h.count(uint(i), begin+i, allowedStore)
 		}
 		if i%10 == 0 {
-			h.count(uint(i+3), begin+i, refusedCache)
+			h.count(uint(i+3), begin+i, without(refusedCache))
 		}
 	}
 	const last = begin + 2*ringSeconds - 1
@@ -28,9 +28,9 @@ func TestHistoryKeepsSecondsApart(t *testing.T) {
 	h.read(last-keptSeconds+1, seconds)
 	for k := range seconds {
 		i := uint32(2*ringSeconds - keptSeconds + k)
-		want := tally{allowedStore: uint64(i%7 + 1)}
+		want := tally{allowedStore: uint64(i%7 + 1), passed: uint64(i%7 + 1)}
 		if i%10 == 0 {
-			want[refusedCache] = 1
+			want[refusedCache] = 1 // of requests that are counted elsewhere
 		}
 		if seconds[k] != want {
 			t.Fatalf("second %d: got %v, want %v", i, seconds[k], want)
@@ -48,7 +48,9 @@ func TestHistoryBoundary(t *testing.T) {
 	h.count(0, second, allowedStore) // too late for its second, and not lost
 	seconds := make([]tally, recentSlots+1)
 	h.read(second, seconds)
-	want := map[int]tally{0: {allowedStore: 2}, 1: {refusedStore: 1}, recentSlots: {allowedStore: 2}}
+	want := map[int]tally{
+		0: {allowedStore: 2, passed: 2}, 1: {refusedStore: 1, refused: 1}, recentSlots: {allowedStore: 2, passed: 2},
+	}
 	for i := range seconds {
 		if seconds[i] != want[i] {
 			t.Errorf("second %d: got %v, want %v", i, seconds[i], want[i])
@@ -65,7 +67,7 @@ func TestHistoryForgets(t *testing.T) {
 	h.count(1, second+5*ringSeconds, closed)
 	seconds := make([]tally, keptSeconds)
 	h.read(second+5*ringSeconds-keptSeconds+1, seconds)
-	if got, want := sumOf(seconds), (tally{closed: 1}); got != want {
+	if got, want := sumOf(seconds), (tally{closed: 1, unavailable: 1}); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
@@ -89,16 +91,8 @@ func TestHistoryParallel(t *testing.T) {
 	seconds := make([]tally, steps)
 	h.read(begin, seconds)
 	for i := range seconds {
-		if want := (tally{allowedStore: 4 * each}); seconds[i] != want {
+		if want := (tally{allowedStore: 4 * each, passed: 4 * each}); seconds[i] != want {
 			t.Fatalf("second %d: got %v, want %v", i, seconds[i], want)
 		}
-	}
-}
-
-func TestCountersHaveNames(t *testing.T) {
-	var h history
-	h.count(0, 1, nearLimit) // the last one fits
-	if n := len(h.stripes[0][0].n); n != countersEach || nearLimit >= countersEach {
-		t.Errorf("got %d counters, want %d and more than %d", n, countersEach, nearLimit)
 	}
 }

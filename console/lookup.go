@@ -37,7 +37,7 @@ func (w *watch) shapes() (all []*keyShape) {
 		at := slices.IndexFunc(all, func(s *keyShape) bool { return s.ID == id })
 		if at < 0 {
 			at = len(all)
-			all = append(all, &keyShape{ID: id, Text: text, Parts: httplimit.KeyParts(key)})
+			all = append(all, &keyShape{ID: id, Text: text, Parts: append([]httplimit.KeyPart{}, httplimit.KeyParts(key)...)})
 		}
 		all[at].Rules = append(all[at].Rules, r.name)
 		all[at].rules = append(all[at].rules, r)
@@ -75,20 +75,6 @@ type found struct {
 	Key   string   `json:"-"` // instead of a Token: as the store has it, of one rule
 	Rule  string   `json:"-"` // its id
 	shown []string // its identities, without secrets
-}
-
-// standing is what one rule says of a client.
-type standing struct {
-	RuleID    string `json:"ruleId"`
-	Rule      string `json:"rule"`
-	Namespace string `json:"namespace"`
-	Key       string `json:"key"` // as the store has it
-	keyText
-	State       string              `json:"state"` // allowed, refused, banned, shadow, or unknown
-	BannedUntil *time.Time          `json:"bannedUntil"`
-	Verdicts    []httplimit.Verdict `json:"verdicts"` // by the rule's limit, and by each of its plans
-	Recent      *client             `json:"recent"`   // null: not among the clients refused most
-	Error       string              `json:"error,omitempty"`
 }
 
 // Errors of a lookup, which are shown.
@@ -140,6 +126,14 @@ func (c *Console) queryOf(r *http.Request, w *watch) (q query, err error) {
 	return q, nil
 }
 
+// ruleNames names the rules that are asked about, or reset.
+func (q *query) ruleNames() string {
+	if q.rule != nil {
+		return q.rule.name
+	}
+	return strings.Join(q.shape.Rules, ", ")
+}
+
 // checkKey returns an error for what no store has as a key: it would stand in the list of activities and in the log.
 func checkKey(key string) error {
 	if len(key) > maxKey || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -148,88 +142,76 @@ func checkKey(key string) error {
 	return nil
 }
 
-// lookUp asks what the rules say of a client, and spends nothing.
+// lookUp asks what the rules say of a client, all at once, and spends nothing.
 func (c *Console) lookUp(ctx context.Context, o *overview, q query) found {
-	f := found{Time: time.Now(), Results: []standing{}}
-	if q.shape == nil {
-		f.Key, f.Rule = q.key, q.rule.id
-		for _, r := range o.watch.sameKey(q.rule, q.key) {
-			f.Results = append(f.Results, o.standingOf(ctx, r, q.key)...)
-		}
-		f.shown = q.rule.readKey(q.key).Parts
-		return f
-	}
-	f.Shape = q.shape.Text
-	f.Token = c.seal.seal(q.shape.ID, q.parts)
-	for i, part := range q.shape.Parts {
-		if part.Secret {
-			f.shown = append(f.shown, "a secret")
-		} else {
-			f.shown = append(f.shown, printable(q.parts[i]))
-		}
-	}
-	for _, r := range q.shape.rules {
-		key, err := r.configs[0].middleware.KeyOf(r.name, q.parts...)
+	f, rules := c.found(o, q)
+	var calls []call[httplimit.Standing]
+	var asked []int // the places in Results of what is asked
+	for _, r := range rules {
+		key, err := q.keyIn(r)
 		if err != nil {
 			f.Results = append(f.Results, standing{
 				RuleID: r.id, Rule: r.name, Namespace: r.namespace, State: "unknown", Error: clip(err.Error()),
+				Verdicts: []httplimit.Verdict{},
 			})
 			continue
 		}
-		f.Results = append(f.Results, o.standingOf(ctx, r, key)...)
+		for _, one := range r.perStore() {
+			m := one.middleware
+			peek := func(ctx context.Context) (httplimit.Standing, error) { return m.PeekKey(ctx, r.name, key) }
+			calls = append(calls, call[httplimit.Standing]{c.placesOf(m), peek})
+			asked = append(asked, len(f.Results))
+			f.Results = append(f.Results, o.unasked(r, key))
+		}
+	}
+	for i, answer := range askAll(ctx, calls) {
+		f.Results[asked[i]].take(answer)
 	}
 	return f
 }
 
-// standingOf asks each of the stores in which a rule counts.
-func (o *overview) standingOf(ctx context.Context, r *ruleState, key string) (all []standing) {
+// found returns what is looked up, and the rules that are to say how it stands.
+func (c *Console) found(o *overview, q query) (found, []*ruleState) {
+	f := found{Time: time.Now(), Results: []standing{}}
+	if q.shape == nil {
+		f.Key, f.Rule = q.key, q.rule.id
+		f.shown = q.rule.readKey(q.key).Parts
+		return f, o.watch.sameKey(q.rule, q.key)
+	}
+	f.Shape = q.shape.Text
+	f.Token = c.seal.seal(q.shape.ID, q.parts)
+	f.shown = q.shape.shown(q.parts)
+	return f, q.shape.rules
+}
+
+// shown returns the identities of a client as a page may have them.
+func (s *keyShape) shown(parts []string) (shown []string) {
+	for i, part := range s.Parts {
+		if part.Secret {
+			shown = append(shown, "a secret")
+		} else {
+			shown = append(shown, printable(parts[i]))
+		}
+	}
+	return shown
+}
+
+// keyIn returns the key that the client has under a rule.
+func (q *query) keyIn(r *ruleState) (string, error) {
+	if q.shape == nil {
+		return q.key, nil
+	}
+	return r.configs[0].middleware.KeyOf(r.name, q.parts...)
+}
+
+// perStore returns one configuration for each of the stores in which the rule counts.
+func (r *ruleState) perStore() (all []*ruleConfig) {
 	for i := range r.configs {
-		if one := &r.configs[i]; i == 0 || !sameStore(one.config.Store, r.configs[0].config.Store) {
-			all = append(all, o.ask(ctx, r, one, key))
+		one := &r.configs[i]
+		same := func(other *ruleConfig) bool { return sameStore(one.config.Store, other.config.Store) }
+		if !slices.ContainsFunc(all, same) {
+			all = append(all, one)
 		}
 	}
 	return all
-}
-
-func (o *overview) ask(ctx context.Context, r *ruleState, in *ruleConfig, key string) standing {
-	s := standing{
-		RuleID: r.id, Rule: r.name, Namespace: r.namespace, Key: key, keyText: r.readKey(key),
-		Recent: o.recent(r, key), State: "unknown",
-	}
-	answer, err := in.middleware.PeekKey(ctx, r.name, key)
-	if err != nil {
-		s.Error = clip(err.Error())
-		return s
-	}
-	s.Verdicts = answer.Verdicts
-	if answer.Banned > 0 {
-		until := time.Now().Add(answer.Banned)
-		s.BannedUntil = &until
-	}
-	switch v := &answer.Verdicts[0]; {
-	case answer.Banned > 0:
-		s.State = "banned"
-	case v.RetryAfter > 0 && v.Allowed:
-		s.State = "shadow"
-	case v.Source == httplimit.SourceNone:
-	case v.Allowed:
-		s.State = "allowed"
-	default:
-		s.State = "refused"
-	}
-	return s
-}
-
-// recent returns what was counted of a client lately, nil if it is not among those that were refused most.
-func (o *overview) recent(r *ruleState, key string) *client {
-	if r.series == nil {
-		return nil
-	}
-	t := topReader{keep: func(k *topKey) bool { return string(k.text) == key }}
-	top := r.series.refused.top(&t, o.second+1, 1)
-	if len(top.Keys) == 0 {
-		return nil
-	}
-	k := r.client(&top.Keys[0])
-	return &k
 }

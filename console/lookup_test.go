@@ -156,9 +156,9 @@ func TestLookupFaults(t *testing.T) {
 		t.Errorf("got %+v noted, want nothing", acts)
 	}
 	// What the rule itself does not understand is said by the rule.
-	mustContain(t, s.post("client", form("shape", shape, "part", "no address"), "alice"), "not known")
+	mustContain(t, s.post("client", form("shape", shape, "part", "no address"), "bob"), "not known")
 	tooLong := form("shape", shape, "part", strings.Repeat("x", maxBody))
-	if w := s.post("client", tooLong, "alice"); w.Code != http.StatusBadRequest {
+	if w := s.post("client", tooLong, "bob"); w.Code != http.StatusBadRequest {
 		t.Errorf("got %d for a form that is too long, want 400", w.Code)
 	}
 }

@@ -2,40 +2,45 @@ package console
 
 import (
 	"context"
-	"math"
-	"net/http"
 	"time"
 
 	"github.com/httplimit/httplimit"
 	"github.com/httplimit/httplimit/limiter"
 )
 
-// Observe implements [httplimit.Observer]. It allocates nothing, waits for nobody, and keeps neither o nor the keys of
-// clients beyond the few hundred that were refused most or are nearest to their limits.
+// Observe implements [httplimit.Observer]. It keeps neither o nor the keys of clients beyond the few hundred that were
+// refused most or are nearest to their limits. It allocates nothing and waits for nobody, the first decision of a rule
+// apart.
 func (c *Console) Observe(_ context.Context, o *httplimit.Observation) {
 	if c.started.IsZero() {
 		return // the zero Console
 	}
-	second, stripe := c.secondOf(o.Time), stripeOf(o)
-	c.total.count(stripe, second, statusCounter(o.Status))
+	second, stripe, fate := c.secondOf(o.Time), stripeOf(o), fateOfStatus(o.Status)
+	requestCounted := false
 	for i := range o.Rules {
 		r := &o.Rules[i]
 		s := c.series.of(o.Namespace, r.Rule, i, second)
 		if s == nil {
 			continue
 		}
-		s.see(second)
-		s.history.count(stripe, second, counterOf[r.Result&7][r.Source&3])
-		switch r.Result {
-		case httplimit.ResultRefused, httplimit.ResultShadowRefused, httplimit.ResultBanned:
-			s.refused.count(r.Key, sightingOf(r, second))
-		case httplimit.ResultAllowed:
-			if isNear(r) {
-				s.history.count(stripe, second, nearLimit)
-				s.near.count(r.Key, sightingOf(r, second))
-			}
+		kind := kindOfDecision(r)
+		n := without(kind)
+		if !requestCounted && fateOf[kind] == fate {
+			n, requestCounted = counter(kind), true
 		}
+		s.count(r, stripe, second, n)
 	}
+	if !requestCounted {
+		c.others.count(stripe, second, anyOf[fate-passed])
+	}
+}
+
+func kindOfDecision(r *httplimit.Observed) uint8 {
+	kind := kindOf[r.Result&7][r.Source&3]
+	if r.Result == httplimit.ResultAllowed && isNear(r) {
+		return kind + near
+	}
+	return kind
 }
 
 // second returns the present second of Unix time. The clock is that of the process's start, and steps of the system's
@@ -53,16 +58,6 @@ func (c *Console) secondOf(t time.Time) uint32 {
 	return uint32((c.startedNano + int64(t.Sub(c.started))) / int64(time.Second))
 }
 
-func statusCounter(status int) uint8 {
-	switch status {
-	case 0:
-		return passed
-	case http.StatusServiceUnavailable:
-		return unavailable
-	}
-	return refused
-}
-
 // isNear reports whether less than a fifth of the limit is left.
 func isNear(r *httplimit.Observed) bool {
 	return 5*r.Remaining < mostOf(&r.Limit)
@@ -74,21 +69,4 @@ func mostOf(l *limiter.Limit) int64 {
 		return l.Burst
 	}
 	return l.Requests
-}
-
-func sightingOf(r *httplimit.Observed, second uint32) sighting {
-	seen := sighting{
-		second: second, remaining: uint32(r.Remaining), limit: uint32(mostOf(&r.Limit)), // both are at most 1e9
-		result: uint8(r.Result), noKey: r.NoKey,
-	}
-	wait := r.RetryAfter
-	if r.Result == httplimit.ResultAllowed {
-		wait = r.ResetAfter
-	}
-	if wait < limiter.Never/2 {
-		if until := int64(second) + int64((wait+time.Second-1)/time.Second); until <= math.MaxUint32 {
-			seen.until = uint32(until)
-		}
-	}
-	return seen
 }

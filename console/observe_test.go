@@ -167,8 +167,8 @@ func TestUnwatchedRule(t *testing.T) {
 	})
 }
 
-// TestTooManyRules: a rule that finds no room is not counted, and the page says so; what nothing was counted of for as
-// long as the page shows gives way, so that a service may rename its rules as often as it likes.
+// TestTooManyRules: a rule that finds no room is not counted, its requests are, and the page says so; what nothing was
+// counted of for as long as the page shows gives way, so that a service may rename its rules as often as it likes.
 func TestTooManyRules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, byAddress("address", limiter.PerDay(5)))
@@ -190,8 +190,11 @@ func TestTooManyRules(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		mustContain(t, s.get(""), notCounted)
+		if n := s.snapshot().Requests.Last.Total(); n != maxSeries+10 {
+			t.Errorf("got %d requests, want %d, those of rules that are not counted too", n, maxSeries+10)
+		}
 
-		time.Sleep(keptSeconds * time.Second)
+		time.Sleep((keptSeconds + bucketSeconds) * time.Second)
 		count(0, 1) // goes on
 		time.Sleep(2 * time.Second)
 		count(maxSeries, maxSeries+10)

@@ -134,7 +134,7 @@ func (c *Console) serveReset(w http.ResponseWriter, r *http.Request) {
 		v.Message = &message{"bad", "It may not have been reset: " + clip(err.Error())}
 	} else {
 		v.Message = &message{"good", "Reset by " + v.Operator + " at " + time.Now().Format("15:04:05") +
-			". The next request passes; other processes may refuse for a second more."}
+			", under " + q.ruleNames() + ". The next request passes there; other processes may refuse for a second more."}
 	}
 	c.serveFound(w, r, v, q)
 }

@@ -91,7 +91,7 @@ func (o *overview) ruleCharts(r *ruleState, row *ruleRow) []chartView {
 	from := o.second - keptSeconds
 	seconds := make([]tally, keptSeconds)
 	if r.series != nil {
-		r.series.history.read(from, seconds)
+		r.series.read(from, seconds)
 	}
 	turned, shadow, passing := make([]uint64, keptSeconds), make([]uint64, keptSeconds), make([]uint64, keptSeconds)
 	for i := range seconds {

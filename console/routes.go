@@ -4,19 +4,14 @@ import (
 	"io"
 	"net/http"
 	"path"
-	"strconv"
 	"strings"
-	"time"
-
-	"github.com/httplimit/httplimit/limiter"
-	"github.com/httplimit/httplimit/limiter/memstore"
 )
 
 // action answers one kind of request of somebody who may look.
 type action struct {
 	methods string // "GET" or "POST"
 	serve   func(c *Console, w http.ResponseWriter, r *http.Request)
-	asks    bool // it asks the stores, so it has a limit of its own
+	asks    bool // it asks the stores, so it has limits of its own
 	changes bool // it needs an operator
 	plain   bool // it is a file, which costs nothing
 }
@@ -65,11 +60,12 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answerText(w, http.StatusMethodNotAllowed, "This page wants "+a.methods+".")
 		return
 	}
-	if _, operates := c.operator(r); a.changes && !operates {
+	operator, operates := c.operator(r)
+	if a.changes && !operates {
 		forbid(w)
 		return
 	}
-	if a.plain || c.own.admit(w, r, a.asks) {
+	if a.plain || c.own.admit(w, r, viewerOf(r, operator), a.asks) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		a.serve(c, w, r)
 	}
@@ -164,42 +160,4 @@ func answerText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text+"\n")
-}
-
-// ownLimits keep the page from costing the service much, whoever looks: a number of pages a second, and far fewer that
-// ask the stores.
-type ownLimits struct{ pages, lookups *limiter.Limiter }
-
-var (
-	pageLimit   = limiter.Limit{Algorithm: limiter.TokenBucket, Requests: 50, Window: time.Second, Burst: 200}
-	lookupLimit = limiter.Limit{Algorithm: limiter.TokenBucket, Requests: 10, Window: time.Second, Burst: 40}
-)
-
-func newOwnLimits() (own *ownLimits, err error) {
-	store, err := memstore.New(memstore.Config{MaxKeys: 64, Name: "console"})
-	if err != nil {
-		return nil, err
-	}
-	own = &ownLimits{}
-	if own.pages, err = limiter.New(store, "pages", pageLimit); err != nil {
-		return nil, err
-	}
-	own.lookups, err = limiter.New(store, "lookups", lookupLimit)
-	return own, err
-}
-
-// admit answers what is too much.
-func (own *ownLimits) admit(w http.ResponseWriter, r *http.Request, asks bool) bool {
-	l := own.pages
-	if asks {
-		l = own.lookups
-	}
-	d, err := l.Allow(r.Context(), "all")
-	if err != nil || d.Allowed {
-		return err == nil
-	}
-	wait := max(1, int64((d.RetryAfter+time.Second-1)/time.Second))
-	w.Header().Set("Retry-After", strconv.FormatInt(wait, 10))
-	answerText(w, http.StatusTooManyRequests, "The operators' page is asked too often. Try again in a second.")
-	return false
 }

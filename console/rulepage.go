@@ -29,7 +29,7 @@ func (o *overview) rulePage(id string) *rulePage {
 	if r == nil {
 		return nil
 	}
-	p := &rulePage{O: o, Near: []client{}, Middlewares: len(r.configs)}
+	p := &rulePage{O: o, Near: []client{}, Stores: []string{}, Middlewares: len(r.configs)}
 	p.Row = o.Rules[slices.Index(o.watch.rules, r)]
 	now, last := &p.Row.Now, &p.Row.Last
 	p.Deciders = []decider{

@@ -26,12 +26,13 @@ type counts struct {
 
 func (t *tally) counts() counts {
 	return counts{
-		Allowed: t[allowedStore] + t[allowedLocal], Refused: t[refusedStore] + t[refusedCache] + t[refusedLocal],
-		Banned: t[bannedStore] + t[bannedCache], ShadowRefused: t[shadowStore] + t[shadowCache] + t[shadowLocal],
-		Open: t[open], Closed: t[closed], Unjudged: t[unjudged], NearLimit: t[nearLimit],
-		ByStore: t[allowedStore] + t[refusedStore] + t[shadowStore] + t[bannedStore],
+		Allowed: t[allowedStore] + t[allowedLocal] + t[nearStore] + t[nearLocal],
+		Refused: t[refusedStore] + t[refusedCache] + t[refusedLocal],
+		Banned:  t[bannedStore] + t[bannedCache], ShadowRefused: t[shadowStore] + t[shadowCache] + t[shadowLocal],
+		Open: t[open], Closed: t[closed], Unjudged: t[unjudged], NearLimit: t[nearStore] + t[nearLocal],
+		ByStore: t[allowedStore] + t[nearStore] + t[refusedStore] + t[shadowStore] + t[bannedStore],
 		ByCache: t[refusedCache] + t[shadowCache] + t[bannedCache],
-		ByLocal: t[allowedLocal] + t[refusedLocal] + t[shadowLocal],
+		ByLocal: t[allowedLocal] + t[nearLocal] + t[refusedLocal] + t[shadowLocal],
 		ByNone:  t[open] + t[closed] + t[unjudged],
 	}
 }
@@ -106,7 +107,8 @@ func (o *overview) row(r *ruleState) *ruleRow {
 		row.Series = ruleSeries{Passed: empty, Refused: empty, Shadow: empty}
 		return row
 	}
-	all, spare := o.seconds(&r.series.history)
+	all, spare := o.seconds(r.series.read)
+	o.addRequests(all)
 	row.Now, row.Last = countsOf(all[len(all)-nowSeconds:]), countsOf(all[spare:])
 	for i := range buckets {
 		n := countsOf(all[i*bucketSeconds : (i+1)*bucketSeconds])

@@ -1,9 +1,12 @@
 package console
 
 import (
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/httplimit/httplimit"
 )
 
 // maxSeries bounds the memory: a rule takes up to 1 MB. Where there are more, those that nothing was counted of for as
@@ -12,35 +15,76 @@ const maxSeries = 512
 
 // series is what is counted of one rule. Rules of equal Namespace and name are one, as their counters in a store are.
 type series struct {
+	history         history // begins on a cache line
 	namespace, rule string
-	history         history
 	refused         lazySketch    // by key, what was refused or would have been
 	near            lazySketch    // by key, what was allowed with less than a fifth of the limit left
 	seen            atomic.Uint32 // the second of the latest count
 }
 
-// see takes note that something is counted. It writes once a second, as all requests share the place.
-func (s *series) see(second uint32) {
-	if s.seen.Load() != second {
-		s.seen.Store(second)
+// count counts a decision, and the key if that is refused or near its limit.
+func (s *series) count(r *httplimit.Observed, stripe uint, second uint32, n counter) {
+	var sketch *lazySketch
+	switch n % kinds {
+	case nearStore, nearLocal:
+		sketch = &s.near
+	case refusedStore, refusedCache, refusedLocal, shadowStore, shadowCache, shadowLocal, bannedStore, bannedCache:
+		sketch = &s.refused
+	}
+	if sketch == nil || !sketch.count(r, second, n, &s.history) {
+		s.history.count(stripe, second, n)
 	}
 }
 
-// idle reports whether nothing of the series is shown any more.
-func (s *series) idle(second uint32) bool { return second-min(s.seen.Load(), second) > keptSeconds }
+// read adds to each of into what was counted in one second, the first of them from.
+func (s *series) read(from uint32, into []tally) {
+	s.refused.flush(&s.history)
+	s.near.flush(&s.history)
+	s.history.read(from, into)
+}
+
+// gone is the second in which a series that has given way is seen.
+const gone = math.MaxUint32
+
+// see takes note that something is counted, and returns false if the series has given way: then it is not to be counted
+// there. It writes once a second, as all requests share the place.
+func (s *series) see(second uint32) bool {
+	for {
+		latest := s.seen.Load()
+		if latest >= second {
+			return latest != gone
+		}
+		if s.seen.CompareAndSwap(latest, second) {
+			return true
+		}
+	}
+}
+
+// giveWay reports whether nothing of the series is shown any more, and from then on nothing is counted there. The first
+// bucket may begin a few seconds before the time that is kept.
+func (s *series) giveWay(second uint32) bool {
+	latest := s.seen.Load()
+	return second-min(latest, second) > keptSeconds+bucketSeconds && s.seen.CompareAndSwap(latest, gone)
+}
 
 // lazySketch takes memory only where something is counted.
 type lazySketch struct {
 	sketch atomic.Pointer[sketch]
 }
 
-func (l *lazySketch) count(key string, seen sighting) {
+func (l *lazySketch) count(r *httplimit.Observed, second uint32, n counter, h *history) (counted bool) {
 	s := l.sketch.Load()
 	if s == nil {
 		l.sketch.CompareAndSwap(nil, newSketch())
 		s = l.sketch.Load()
 	}
-	s.count(key, seen)
+	return s.count(r, second, n, h)
+}
+
+func (l *lazySketch) flush(h *history) {
+	if s := l.sketch.Load(); s != nil {
+		s.flush(h)
+	}
 }
 
 // top is that of a topReader.
@@ -102,7 +146,7 @@ func (t *seriesTable) full(second uint32) bool {
 // asked once a second.
 func (t *seriesTable) of(namespace, rule string, index int, second uint32) *series {
 	if l := t.now.Load(); l != nil {
-		if s := l.find(namespace, rule, index); s != nil {
+		if s := l.find(namespace, rule, index); s != nil && s.see(second) {
 			return s
 		}
 		if len(l.list) >= maxSeries && t.denied.Load() == second {
@@ -121,7 +165,7 @@ func (t *seriesTable) add(namespace, rule string, second uint32) *series {
 		return l.byName[name]
 	}
 	if len(list) >= maxSeries {
-		list = slices.DeleteFunc(slices.Clone(list), func(s *series) bool { return s.idle(second) })
+		list = slices.DeleteFunc(slices.Clone(list), func(s *series) bool { return s.giveWay(second) })
 	}
 	if len(list) >= maxSeries {
 		t.denied.Store(second)

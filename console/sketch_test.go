@@ -5,9 +5,18 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+
+	"github.com/httplimit/httplimit"
 )
 
 const begin = halfSpan * 4_000_000 // the first second of a span
+
+// countAt counts a key in a sketch, and nothing in a history.
+func countAt(s *sketch, key string, second uint32) {
+	s.count(&httplimit.Observed{Key: key, Result: httplimit.ResultRefused}, second, refusedStore, &anyHistory)
+}
+
+var anyHistory history
 
 // flood counts n times: many keys once or a few times each, and heavy ones now and then.
 func flood(n int, count func(key string)) {
@@ -35,12 +44,18 @@ func TestSketchBoundsInAFlood(t *testing.T) {
 	flood(2_100_000, func(key string) {
 		n++
 		exact[key]++
-		s.count(key, sighting{second: begin + uint32(n/1000)%(2*halfSpan)})
+		countAt(s, key, begin+uint32(n/1000)%(2*halfSpan))
 	})
 	if len(exact) < 1_000_000 {
 		t.Fatalf("got a flood of %d keys, want at least 1,000,000", len(exact))
 	}
-	checkBounds(t, s.top(begin+2*halfSpan-1, -1), exact)
+	top := s.top(begin+2*halfSpan-1, 0)
+	checkBounds(t, top, exact)
+	for i, want := range []string{"heavy-1", "heavy-2"} {
+		if len(top.Keys) <= i || top.Keys[i].Key != want {
+			t.Errorf("got rank %d other than %s", i+1, want)
+		}
+	}
 }
 
 func checkBounds(t *testing.T, top topKeys, exact map[string]uint64) {
@@ -68,11 +83,6 @@ func checkBounds(t *testing.T, top topKeys, exact map[string]uint64) {
 	if most := total / 512; top.Unlisted > most { // two summaries of 1,024 keys, in shards that are not quite equal
 		t.Errorf("got a bound of %d for unlisted keys, want at most %d", top.Unlisted, most)
 	}
-	for i, want := range []string{"heavy-1", "heavy-2"} {
-		if len(top.Keys) <= i || top.Keys[i].Key != want {
-			t.Errorf("got rank %d other than %s", i+1, want)
-		}
-	}
 }
 
 func TestSketchParallel(t *testing.T) {
@@ -85,7 +95,7 @@ func TestSketchParallel(t *testing.T) {
 			mine := make(map[string]uint64)
 			flood(50_000, func(key string) {
 				mine[key]++
-				s.count(key, sighting{second: begin})
+				countAt(s, key, begin)
 			})
 			mu.Lock()
 			defer mu.Unlock()
@@ -98,7 +108,7 @@ func TestSketchParallel(t *testing.T) {
 		s.top(begin, 10)
 	}
 	wg.Wait()
-	checkBounds(t, s.top(begin, -1), exact)
+	checkBounds(t, s.top(begin, 0), exact)
 }
 
 func TestSketchSpans(t *testing.T) {
@@ -119,10 +129,10 @@ func TestSketchSpans(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := newSketch()
 			for _, at := range test.at {
-				s.count("key", sighting{second: begin + at})
+				countAt(s, "key", begin+at)
 			}
 			var least uint64
-			for _, k := range s.top(begin+test.look, -1).Keys {
+			for _, k := range s.top(begin+test.look, 0).Keys {
 				least += k.Least
 			}
 			if least != test.least {
@@ -138,15 +148,15 @@ func TestSketchDroppedIsCounted(t *testing.T) {
 		s.shards[i].mu.Lock()
 	}
 	for i := range 50 {
-		s.count(fmt.Sprint("key-", i), sighting{second: begin})
+		countAt(s, fmt.Sprint("key-", i), begin)
 	}
 	for i := range s.shards {
 		s.shards[i].mu.Unlock()
 	}
-	if top := s.top(begin, -1); top.Dropped != 50 || top.Total != 0 {
+	if top := s.top(begin, 0); top.Dropped != 50 || top.Total != 0 {
 		t.Errorf("got %d dropped and %d counted, want 50 and 0", top.Dropped, top.Total)
 	}
-	if top := s.top(begin+3*halfSpan, -1); top.Dropped != 0 {
+	if top := s.top(begin+3*halfSpan, 0); top.Dropped != 0 {
 		t.Errorf("got %d dropped of a time long past, want 0", top.Dropped)
 	}
 }
@@ -157,7 +167,7 @@ func TestSummaryAgainstPlainForm(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	var m summary
 	type plain struct{ most, excess uint32 }
-	want := make(map[string]*plain)
+	want, exact := make(map[string]*plain), make(map[string]uint64)
 	for range 200_000 {
 		n := random.IntN(300)
 		if random.IntN(3) == 0 {
@@ -165,8 +175,8 @@ func TestSummaryAgainstPlainForm(t *testing.T) {
 		}
 		key := fmt.Sprint("key-", n)
 		if want[key] == nil && len(want) == shardKeys {
-			least := m.order[shardKeys-1] // of several that were counted least any one may go
-			gone := string(m.seen[least].key())
+			future := m // of several that were counted least any one may go
+			gone := string(m.entries[future.giveWay()].key())
 			for _, other := range want {
 				if other.most < want[gone].most {
 					t.Fatalf("%s goes, which was counted %d times, another one %d", gone, want[gone].most, other.most)
@@ -178,12 +188,18 @@ func TestSummaryAgainstPlainForm(t *testing.T) {
 			want[key] = &plain{}
 		}
 		want[key].most++
-		m.count(uint64(n%40)*3, key, sighting{})
+		exact[key]++
+		m.count(uint64(n%40)*3, key, 0)
 	}
 	for e := range uint8(m.keys) {
-		key := string(m.seen[e].key())
-		if w := want[key]; w == nil || m.most[e] != w.most || m.excess[e] != w.excess {
-			t.Errorf("%s: got %d with excess %d, want %v", key, m.most[e], m.excess[e], w)
+		key := string(m.entries[e].key())
+		if w := want[key]; w == nil || m.most[e] != w.most || m.entries[e].excess != w.excess {
+			t.Errorf("%s: got %d with excess %d, want %v", key, m.most[e], m.entries[e].excess, w)
+		}
+	}
+	for key, n := range exact {
+		if want[key] == nil && n > m.unlisted() {
+			t.Errorf("%s was counted %d times and has no entry, want all above %d", key, n, m.unlisted())
 		}
 	}
 }
@@ -194,7 +210,7 @@ func TestSketchBoundsAcrossSpans(t *testing.T) {
 	count := func(second uint32, key string, times int) {
 		for range times {
 			exact[key]++
-			s.count(key, sighting{second: second})
+			countAt(s, key, second)
 		}
 	}
 	for i := range 300 {
@@ -209,7 +225,7 @@ func TestSketchBoundsAcrossSpans(t *testing.T) {
 	for i := range 5000 {
 		count(begin+halfSpan+1, fmt.Sprint("late-", i), 6)
 	}
-	top := s.top(begin+halfSpan+1, -1)
+	top := s.top(begin+halfSpan+1, 0)
 	listed := make(map[string]bool)
 	for _, k := range top.Keys {
 		listed[k.Key] = true
@@ -228,5 +244,26 @@ func TestSketchBoundsAcrossSpans(t *testing.T) {
 	}
 	if top.Unlisted <= low {
 		t.Errorf("got a bound of %d for unlisted keys, want more than the %d of one span", top.Unlisted, low)
+	}
+}
+
+// Nothing is unlisted until a key gives way, and then what that one was counted may be.
+func TestSummaryUnlisted(t *testing.T) {
+	var m summary
+	key := func(i int) (uint64, string) { return uint64(i), fmt.Sprint("key-", i) }
+	for i := range shardKeys {
+		for range 10 + i%3 {
+			hash, text := key(i)
+			m.count(hash, text, 0)
+		}
+	}
+	for i, want := range []uint64{0, 10, 10} {
+		if got := m.unlisted(); got != want {
+			t.Errorf("after %d keys too many: got %d, want %d", i, got, want)
+		}
+		hash, text := key(shardKeys + i)
+		if got := m.count(hash, text, 0).excess; got != 10 {
+			t.Errorf("got an excess of %d, want 10", got)
+		}
 	}
 }

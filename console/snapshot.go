@@ -31,8 +31,9 @@ type overview struct {
 
 	watch   *watch
 	second  uint32
-	scratch []tally       // for one history after the other
-	live    requestSeries // as the series of Requests, but up to now: the last bucket is not over
+	scratch []tally         // for one history after the other
+	each    []requestCounts // of all histories together, second by second
+	live    requestSeries   // as the series of Requests, but up to now: the last bucket is not over
 }
 
 // process says whose figures these are: one process of several.
@@ -65,6 +66,12 @@ type requestCounts struct {
 	Passed      uint64 `json:"passed"`
 	Refused     uint64 `json:"refused"`
 	Unavailable uint64 `json:"unavailable"`
+}
+
+func (n *requestCounts) add(other requestCounts) {
+	n.Passed += other.Passed
+	n.Refused += other.Refused
+	n.Unavailable += other.Unavailable
 }
 
 func (n requestCounts) Total() uint64 { return n.Passed + n.Refused + n.Unavailable }
@@ -105,16 +112,18 @@ func (c *Console) take(second uint32) *overview {
 		Rules: []*ruleRow{}, Refused: []client{}, Near: []client{}, Stores: []storeRow{}, Problems: []problem{},
 	}
 	o.Requests.Window = c.window(second)
-	o.readRequests(c.total)
+	others, _ := o.seconds(c.others.read)
+	o.addRequests(others)
 	for _, r := range w.rules {
 		o.Rules = append(o.Rules, o.row(r))
 	}
+	o.readRequests()
 	o.Refused, o.Near = o.clients()
 	for _, s := range w.stores {
 		o.Stores = append(o.Stores, storeRow{Name: s.name, Kind: s.kind, Rules: s.rules, Stats: s.stats})
 	}
 	o.findProblems()
-	o.scratch = nil
+	o.scratch, o.each = nil, nil
 	return o
 }
 
@@ -131,19 +140,29 @@ func (c *Console) window(second uint32) window {
 
 // seconds returns the history of the 15 minutes up to the last whole second; the series of buckets begins at offset
 // from it, which may be a few seconds before.
-func (o *overview) seconds(h *history) (all []tally, firstBucket int) {
+func (o *overview) seconds(read func(from uint32, into []tally)) (all []tally, firstBucket int) {
 	from := uint32(o.Requests.Window.From.Unix())
 	all = slices.Grow(o.scratch[:0], int(o.second-from))[:o.second-from]
 	clear(all)
 	o.scratch = all
-	h.read(from, all)
+	read(from, all)
 	return all, len(all) - keptSeconds
 }
 
-func (o *overview) readRequests(h *history) {
-	all, spare := o.seconds(h)
-	q := &o.Requests
-	q.Now, q.Last = requestsOf(all[len(all)-nowSeconds:]), requestsOf(all[spare:])
+// addRequests adds the requests that one history counts.
+func (o *overview) addRequests(all []tally) {
+	if o.each == nil {
+		o.each = make([]requestCounts, len(all))
+	}
+	for i := range all {
+		o.each[i].add(requestCounts{all[i][passed], all[i][refused], all[i][unavailable]})
+	}
+}
+
+// readRequests fills in Requests, when those of all histories are added.
+func (o *overview) readRequests() {
+	all, q := o.each, &o.Requests
+	q.Now, q.Last = requestsOf(all[len(all)-nowSeconds:]), requestsOf(all[len(all)-keptSeconds:])
 	for i := range buckets {
 		n := requestsOf(all[i*bucketSeconds : (i+1)*bucketSeconds])
 		q.Series.Passed = append(q.Series.Passed, n.Passed)
@@ -154,7 +173,7 @@ func (o *overview) readRequests(h *history) {
 }
 
 // readLive makes the series that ends now: the rate of the last bucket is that of the seconds of it that are over.
-func (o *overview) readLive(all []tally) {
+func (o *overview) readLive(all []requestCounts) {
 	o.live = o.Requests.Series
 	over := len(all) - keptSeconds
 	if over == 0 {
@@ -170,12 +189,11 @@ func (o *overview) readLive(all []tally) {
 	}
 }
 
-func requestsOf(seconds []tally) requestCounts {
-	var sum tally
+func requestsOf(seconds []requestCounts) (sum requestCounts) {
 	for i := range seconds {
-		sum.add(&seconds[i])
+		sum.add(seconds[i])
 	}
-	return requestCounts{Passed: sum[passed], Refused: sum[refused], Unavailable: sum[unavailable]}
+	return sum
 }
 
 // clip shortens a text that may be anybody's.

@@ -53,7 +53,8 @@ func TestProblems(t *testing.T) {
 			"&lt;i&gt;gone&lt;/i&gt;")
 		mustContain(t, s.get("stores"), "redis:1", "redis:2")
 		f := form("rule", ruleID("", "one"), "part", "192.0.2.7")
-		mustContain(t, s.post("client", f, "alice"), "this process alone")
+		mustContain(t, s.post("client", f, "alice"), "this process alone", "passes uncounted, as the store is away",
+			"Not known of two.")
 		mustContain(t, s.post("reset", f, "alice"), "It may not have been reset", "connection refused")
 		mustContain(t, s.get("activity"), "tried to reset")
 		if w := s.post("api/reset.json", f, "alice"); w.Code != http.StatusBadGateway {

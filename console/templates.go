@@ -37,6 +37,14 @@ func bounds(k client) string {
 	return number(k.Least) + " to " + number(k.Most)
 }
 
+// times writes how often a client was counted in a sentence.
+func times(k client) string {
+	if k.Least == 1 && k.Most == 1 {
+		return "once"
+	}
+	return bounds(k) + " times"
+}
+
 type shadowSum struct {
 	Rules     int
 	Now, Last uint64
@@ -61,11 +69,12 @@ func parsePages() *template.Template {
 		"zone":    func(t time.Time) string { return t.Format("MST") },
 		"join":    func(all []string) string { return strings.Join(all, ", ") },
 		"bounds":  bounds,
+		"times":   times,
 		"effect":  effectOf,
 		"mostOf":  func(l limiter.Limit) int64 { return mostOf(&l) },
 		"wait":    waitText,
-		"free":    freeText,
 		"source":  sourceText,
+		"sum":     sumUp,
 		"mostly":  (*overview).mostly,
 		"shadows": (*overview).shadows,
 		"health":  (*overview).health,
@@ -82,12 +91,12 @@ func parsePages() *template.Template {
 	}).ParseFS(templateFiles, "templates/*.html"))
 }
 
-// mostly returns the rule that refuses most now, nil if none refuses anything.
-func (o *overview) mostly() *ruleRow {
-	var most *ruleRow
+// mostly returns the rule that refuses most now, nil if none refuses anything. What is answered 503 is told apart.
+func (o *overview) mostly() (most *ruleRow) {
+	least := uint64(1)
 	for _, row := range o.Rules {
-		if row.Now.Turned() > 0 && (most == nil || row.Now.Turned() > most.Now.Turned()) {
-			most = row
+		if n := row.Now.Refused + row.Now.Banned; n >= least {
+			most, least = row, n+1
 		}
 	}
 	return most
@@ -137,16 +146,6 @@ func waitText(d time.Duration) string {
 	switch {
 	case d <= 0:
 		return "now"
-	case d == limiter.Never:
-		return "never"
-	}
-	return "in " + span(up(d))
-}
-
-func freeText(d time.Duration) string {
-	switch {
-	case d <= 0:
-		return "it is"
 	case d == limiter.Never:
 		return "never"
 	}

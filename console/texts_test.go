@@ -19,7 +19,7 @@ func TestTexts(t *testing.T) {
 		{span(time.Minute), "1 min"}, {span(200 * time.Second), "3 min 20 s"},
 		{span(2*time.Hour + 5*time.Minute), "2 h 5 min"},
 		{span(99 * time.Hour), "4 d 3 h"}, {span(24*time.Hour + time.Second), "1 d"},
-		{waitText(0), "now"}, {waitText(1), "in 1 s"}, {waitText(1<<63 - 1), "never"}, {freeText(0), "it is"},
+		{waitText(0), "now"}, {waitText(1), "in 1 s"}, {waitText(1<<63 - 1), "never"},
 		{bounds(client{Least: 5, Most: 5}), "5"}, {bounds(client{Least: 5, Most: 1200}), "5 to 1,200"},
 		{bounds(client{Most: 7}), "up to 7"},
 		{clip("é"), "é"}, {clip("a" + strings.Repeat("é", 200)), "a" + strings.Repeat("é", 149) + "…"},
@@ -56,5 +56,19 @@ func TestChart(t *testing.T) {
 		if c.Top != test.top || c.Areas[0].Path != test.path || c.Width != 3 {
 			t.Errorf("%v: got up to %s, %s, want %s, %s", test.counts, c.Top, c.Areas[0].Path, test.top, test.path)
 		}
+	}
+}
+
+// The rule that refuses most is not one that has requests answered 503: that stands beside it.
+func TestMostly(t *testing.T) {
+	row := func(name string, n counts) *ruleRow { return &ruleRow{Name: name, Now: n} }
+	o := &overview{Rules: []*ruleRow{
+		row("away", counts{Closed: 9}), row("one", counts{Refused: 1}), row("two", counts{Refused: 1, Banned: 2}),
+	}}
+	if got := o.mostly(); got == nil || got.Name != "two" {
+		t.Errorf("got %+v, want two", got)
+	}
+	if got := (&overview{Rules: o.Rules[:1]}).mostly(); got != nil {
+		t.Errorf("got %+v, want none", got)
 	}
 }

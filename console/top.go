@@ -30,30 +30,39 @@ type topReader struct {
 	keys []topKey
 	text []byte
 	keep func(*topKey) bool // which keys are wanted; nil: all
+	most int                // how many are wanted; 0: all
+	last *topKey            // the last one of so many; nil: there are less so far
 }
 
 // top returns the keys that were counted most up to now, in the last 7.5 to 15 minutes: those first that were surely
-// counted most. At most n of those that are wanted; all of them if n is negative.
+// counted most. At most n of those that are wanted; all of them if n is 0.
 func (t *topReader) top(s *sketch, second uint32, n int) topKeys {
 	span := second / halfSpan
 	all := topKeys{Since: (max(span, 1) - 1) * halfSpan}
-	t.keys, t.text = t.keys[:0], slices.Grow(t.text[:0], 2*sketchShards*shardKeys*maxKey/4)
+	t.keys, t.text, t.most, t.last = t.keys[:0], slices.Grow(t.text[:0], 2*sketchShards*shardKeys*maxKey/4), n, nil
 	for i := range s.shards {
 		t.read(&s.shards[i], span, &all)
+		t.sort()
 	}
-	slices.SortFunc(t.keys, func(a, b topKey) int {
-		return cmp.Or(cmp.Compare(b.Least, a.Least), cmp.Compare(b.Most, a.Most),
-			cmp.Compare(b.Last.second, a.Last.second), bytes.Compare(a.text, b.text))
-	})
-	found := t.keys
-	if n >= 0 && len(found) > n {
-		found = found[:n]
-	}
-	all.Keys = slices.Clone(found)
+	all.Keys = slices.Clone(t.keys)
 	for i := range all.Keys {
 		all.Keys[i].Key, all.Keys[i].text = string(all.Keys[i].text), nil
 	}
 	return all
+}
+
+// sort sorts what was found so far, and drops what is too much.
+func (t *topReader) sort() {
+	slices.SortFunc(t.keys, func(a, b topKey) int { return a.compare(&b) })
+	if n := t.most; n > 0 && len(t.keys) >= n {
+		t.keys, t.last = t.keys[:n], &t.keys[n-1]
+	}
+}
+
+// compare puts those first that were surely counted most.
+func (k *topKey) compare(other *topKey) int {
+	return cmp.Or(cmp.Compare(other.Least, k.Least), cmp.Compare(other.Most, k.Most),
+		cmp.Compare(other.Last.second, k.Last.second), bytes.Compare(k.text, other.text))
 }
 
 // read adds what a shard holds.
@@ -67,7 +76,7 @@ func (t *topReader) read(sh *shard, span uint32, all *topKeys) {
 	all.Unlisted = max(all.Unlisted, sh.now.unlisted()+sh.before.unlisted())
 	for e := range uint8(sh.now.keys) {
 		k := sh.now.entry(e)
-		if earlier, found := find(sh.before, sh.now.hash[e], k.text); found {
+		if earlier, found := find(sh.before, sh.now.entries[e].hash, k.text); found {
 			before := sh.before.entry(earlier)
 			k.Least, k.Most, k.First = k.Least+before.Least, k.Most+before.Most, before.First
 		} else {
@@ -77,7 +86,7 @@ func (t *topReader) read(sh *shard, span uint32, all *topKeys) {
 	}
 	for e := range uint8(sh.before.keys) {
 		k := sh.before.entry(e)
-		if _, found := find(sh.now, sh.before.hash[e], k.text); !found {
+		if _, found := find(sh.now, sh.before.entries[e].hash, k.text); !found {
 			k.Most += sh.now.unlisted()
 			t.add(k, dropped)
 		}
@@ -86,7 +95,7 @@ func (t *topReader) read(sh *shard, span uint32, all *topKeys) {
 
 // add adds a key, whose text is still in the shard.
 func (t *topReader) add(k topKey, dropped uint64) {
-	if t.keep != nil && !t.keep(&k) {
+	if t.keep != nil && !t.keep(&k) || t.last != nil && t.last.compare(&k) < 0 {
 		return
 	}
 	k.dropped = dropped
@@ -97,10 +106,10 @@ func (t *topReader) add(k topKey, dropped uint64) {
 }
 
 func (m *summary) entry(e uint8) topKey {
-	seen := &m.seen[e]
+	entry := &m.entries[e]
 	return topKey{
-		text: seen.key(), Least: uint64(m.most[e] - m.excess[e]), Most: uint64(m.most[e]),
-		First: seen.first, Last: seen.last,
+		text: entry.key(), Least: uint64(m.most[e] - entry.excess), Most: uint64(m.most[e]),
+		First: entry.first, Last: entry.last,
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/httplimit/httplimit/limiter/internal/single"
 )
 
 // Limiter limits keys by one or more limits over a [Store], without HTTP. All limits of a Limiter are decided in
@@ -13,8 +15,8 @@ type Limiter struct {
 	store  Store
 	scope  string
 	limits []Limit
-	one    oneTaker  // store, if it is one and there is one limit; else nil
-	pool   sync.Pool // of *[]Charge, one charge a limit
+	single takeSingle // of store, if it has it and there is one limit; else nil
+	pool   sync.Pool  // of *[]Charge, one charge a limit
 	lines  waitLines
 }
 
@@ -46,18 +48,28 @@ func New(store Store, scope string, limits ...Limit) (*Limiter, error) {
 		return nil, errors.Join(faults...)
 	}
 	l := &Limiter{store: store, scope: scope, limits: append([]Limit(nil), limits...)}
-	if one, ok := store.(oneTaker); ok && len(limits) == 1 && one.Is(store) {
-		l.one = one
+	if len(limits) == 1 {
+		l.single = singleOf(store, scope, limits[0])
 	}
 	return l, nil
 }
 
-// oneTaker is implemented by stores that decide a single charge faster if it is not in a slice.
-type oneTaker interface {
-	// TakeOne is Take for one charge.
-	TakeOne(ctx context.Context, scope, key string, l *Limit, cost int64, mode Mode) (Decision, error)
-	// Is reports whether the store is that one: a type that embeds it has its methods, and may have another Take.
-	Is(Store) bool
+// takeSingle decides a charge of one scope and limit, as the Take of a store does.
+type takeSingle = func(ctx context.Context, key string, cost int64, mode Mode) (Decision, error)
+
+// singleOf returns what the store has for single charges, or nil. A type that embeds a store which has it, and may
+// have another Take, is not that store.
+func singleOf(store Store, scope string, l Limit) takeSingle {
+	s, ok := store.(interface {
+		Single(_ single.Only, scope string, l Limit) (self Store, take takeSingle)
+	})
+	if !ok {
+		return nil
+	}
+	if self, take := s.Single(single.Only{}, scope, l); self == store {
+		return take
+	}
+	return nil
 }
 
 // Allow spends one unit of key, if every limit allows it, and returns the strictest Decision of all: the smallest
@@ -100,9 +112,13 @@ func (l *Limiter) Reset(ctx context.Context, key string) error {
 }
 
 func (l *Limiter) take(ctx context.Context, key string, cost int64, mode Mode) (Decision, error) {
-	if l.one != nil {
-		return l.one.TakeOne(ctx, l.scope, key, &l.limits[0], cost, mode)
+	if l.single != nil {
+		return l.single(ctx, key, cost, mode)
 	}
+	return l.takeBatch(ctx, key, cost, mode)
+}
+
+func (l *Limiter) takeBatch(ctx context.Context, key string, cost int64, mode Mode) (Decision, error) {
 	charges := l.fromPool(key, cost, mode)
 	defer l.release(charges)
 	if _, err := l.store.Take(ctx, *charges); err != nil {

@@ -34,7 +34,9 @@ func TestHandlersFindTheBodyThatAKeyHasRead(t *testing.T) {
 			e, found := newEcho(), ""
 			m := limit(t, nil, httplimit.Rule{Name: "login", Limit: limiter.PerDay(5),
 				Key: httplimit.KeyFunc(func(r *http.Request) (string, error) { found = read(r); return found, nil })})
-			e.POST("/login", func(c echo.Context) error { return c.String(http.StatusOK, c.FormValue("name")) }, echolimit.New(m))
+			e.POST("/login", func(c echo.Context) error {
+				return c.String(http.StatusOK, c.FormValue("name"))
+			}, echolimit.New(m))
 			r := httptest.NewRequest(http.MethodPost, "/login", strings.NewReader("name=ann"))
 			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 			answer := httptest.NewRecorder()

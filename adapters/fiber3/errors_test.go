@@ -21,13 +21,14 @@ func TestErrorsSettleAsWhatTheyBecome(t *testing.T) {
 		}
 		return nil
 	}
+	redirect := func(c fiber.Ctx, _ error) error { return c.Redirect().Status(302).To("/") }
 	tests := map[string]struct {
 		handler fiber.ErrorHandler
 		within  []any
 		want    int
 	}{
 		"the app's":                  {func(c fiber.Ctx, _ error) error { return c.SendStatus(401) }, nil, 401},
-		"as no failure":              {func(c fiber.Ctx, _ error) error { return c.Redirect().Status(302).To("/") }, nil, 302},
+		"as no failure":              {redirect, nil, 302},
 		"as 200":                     {func(c fiber.Ctx, _ error) error { return c.SendString("") }, nil, 200},
 		"Fiber's own":                {fiber.DefaultErrorHandler, nil, 500},
 		"one that fails":             {func(fiber.Ctx, error) error { return wrong }, nil, 500},

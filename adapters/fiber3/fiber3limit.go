@@ -48,7 +48,7 @@ func New(m *httplimit.Middleware, config ...Config) fiber.Handler {
 		}
 	}
 	return func(c fiber.Ctx) error {
-		o := m.Check(request{c})
+		o := check(m, c)
 		setFields(c, o)
 		if o.Status() != 0 {
 			return deny(c, o, onDeny)

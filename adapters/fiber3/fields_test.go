@@ -232,23 +232,30 @@ func askTenant(client *http.Client, url, tenant string) (remaining string, err e
 	return remaining, err
 }
 
-// Fiber's strings lie in the request's buffers. A KeyFunc may return one all the same.
-func TestKeyFuncMayReturnFibersStrings(t *testing.T) {
-	store := newSpy(t)
-	key := httplimit.KeyFunc(func(r *http.Request) (string, error) {
-		c, _ := fiber3limit.From(r)
-		return c.Get("X-Tenant"), nil
-	})
-	app := newApp()
-	app.Use(fiber3limit.New(limit(t, store, httplimit.Rule{Name: "tenant", Key: key,
-		CountStatus: func(status int) bool { return status != http.StatusNotFound }})))
-	app.Get("/none", func(c fiber.Ctx) error {
-		c.Request().Header.Set("X-Tenant", "blue-two") // in place
-		return fiber.ErrNotFound
-	})
-	url := serve(t, app)
-	send(t, http.MethodGet, url+"/none", http.Header{"X-Tenant": {"red-five"}})
-	if got := store.keys(); len(got) != 2 || got[1] != "red-five" {
-		t.Errorf("charged and gave back to %q, want red-five in the end", got)
+// Fiber's strings lie in the request's buffers. A KeyFunc may return one all the same, and the key of a field is one.
+func TestKeysMayBeFibersStrings(t *testing.T) {
+	for name, key := range map[string]httplimit.Key{
+		"Header": httplimit.Header("X-Tenant"),
+		"KeyFunc": httplimit.KeyFunc(func(r *http.Request) (string, error) {
+			c, _ := fiber3limit.From(r)
+			return c.Get("X-Tenant"), nil
+		}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := newSpy(t)
+			app := newApp()
+			app.Use(fiber3limit.New(limit(t, store, httplimit.Rule{Name: "tenant", Key: key, CountStatus: found})))
+			app.Get("/none", func(c fiber.Ctx) error {
+				c.Request().Header.Set("X-Tenant", "blue-two") // in place
+				return fiber.ErrNotFound
+			})
+			url := serve(t, app)
+			send(t, http.MethodGet, url+"/none", http.Header{"X-Tenant": {"red-five"}})
+			if got := store.keys(); len(got) != 2 || got[1] != "red-five" {
+				t.Errorf("charged and gave back to %q, want red-five in the end", got)
+			}
+		})
 	}
 }
+
+func found(status int) bool { return status != http.StatusNotFound }

@@ -32,6 +32,10 @@ func hotPaths() []path {
 				path{fmt.Sprintf("%s: key=%s, allowed", f.name, key), f.allowed[i], serve(f.name, key, plenty)},
 				path{fmt.Sprintf("%s: key=%s, refused", f.name, key), f.refused[i], serve(f.name, key, 1)})
 		}
+		if f.alike > 0 {
+			name := f.name + ": refused as by its own limiter"
+			paths = append(paths, path{name, f.alike, serveSubject(f.name, web.OwnAlike, web.Address, 1)})
+		}
 	}
 	return paths
 }
@@ -40,29 +44,36 @@ func hotPaths() []path {
 type framework struct {
 	name             string
 	allowed, refused [4]int
+	alike            int // of a refusal as the framework's own limiter answers; 0: it has none
 }
 
 func frameworks() []framework {
 	return []framework{
-		{"net-http", [4]int{0, 0, 1, 1}, [4]int{0, 0, 1, 1}},
-		{"gin", [4]int{0, 0, 1, 1}, [4]int{0, 0, 1, 1}},
-		{"echo", [4]int{1, 1, 2, 2}, [4]int{8, 8, 9, 9}},
-		{"fiber", [4]int{1, 2, 2, 3}, [4]int{1, 2, 2, 3}},
+		{"net-http", [4]int{0, 0, 1, 1}, [4]int{0, 0, 1, 1}, 0},
+		{"gin", [4]int{0, 0, 1, 1}, [4]int{0, 0, 1, 1}, 0},
+		{"echo", [4]int{1, 1, 2, 2}, [4]int{8, 8, 9, 9}, 11},
+		{"echo5", [4]int{0, 0, 1, 1}, [4]int{6, 6, 7, 7}, 10},
+		{"fiber", [4]int{0, 0, 1, 1}, [4]int{0, 0, 1, 1}, 1},
+		{"fiber3", [4]int{0, 0, 1, 1}, [4]int{0, 0, 1, 1}, 1},
 	}
 }
 
 // serve is a request through a framework, of a client that has sent some before.
 func serve(framework string, key web.Key, limit int64) func() (operation, error) {
+	return serveSubject(framework, web.Own, key, limit)
+}
+
+func serveSubject(framework, name string, key web.Key, limit int64) func() (operation, error) {
 	return func() (operation, error) {
 		for _, s := range web.Subjects() {
-			if s.Framework != framework || s.Name != web.Own {
+			if s.Framework != framework || s.Name != name {
 				continue
 			}
-			open, err := s.Open(web.Setup{Key: key, Limit: limit, Window: workload.Window})
+			open, err := s.Open(web.Setup{Key: key, Limit: limit, Window: workload.Window, Refuses: limit == 1})
 			if err != nil {
 				return nil, err
 			}
-			serve, want := open(), http.StatusOK
+			serve, want := open().Serve, http.StatusOK
 			if limit == 1 {
 				serve(0)
 				want = http.StatusTooManyRequests

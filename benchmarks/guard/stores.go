@@ -54,18 +54,25 @@ func taking(store limiter.Store, want bool, charges ...limiter.Charge) operation
 	}
 }
 
+// newKeys is how many clients a store has seen before the next one begins empty.
+const newKeys = 100_000
+
 // takeNew is a decision on a new client. Tables grow, a few times for a thousand clients.
 func takeNew() (operation, error) {
-	store, err := memstore.New(memstore.Config{})
 	charges := []limiter.Charge{charge("ip", plenty)}
-	keys := workload.Addresses(100_000)
-	next := 0
-	return func() error {
-		charges[0].Key = keys[next]
+	keys, next := workload.Addresses(newKeys), 0
+	var store *memstore.Store
+	return func() (err error) {
+		if next%newKeys == 0 {
+			if store, err = memstore.New(memstore.Config{}); err != nil {
+				return err
+			}
+		}
+		charges[0].Key = keys[next%newKeys]
 		next++
-		_, err := store.Take(context.Background(), charges)
+		_, err = store.Take(context.Background(), charges)
 		return err
-	}, err
+	}, nil
 }
 
 func allow() (operation, error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/httplimit/httplimit/benchmarks/web"
+	"github.com/httplimit/httplimit/benchmarks/workload"
 )
 
 // contest is a hot path beside the same work done plainly. Both are measured alternately, so that other load on the
@@ -27,6 +28,8 @@ func contests() []contest {
 	return []contest{
 		{"memory: Take, allowed", 2.5, takeOne(plenty), plainTake},
 		{"memory: Take, refused", 2.5, takeOne(1), plainTake},
+		{"memory: Limiter.Allow", 2, allow, plainTake},
+		{"memory: Take, new key", 2.5, takeNew, plainNew},
 		{"memory: Take of three charges", 10, takeThree, plainTake},
 		{"net-http: key=address, allowed", 1.5, serve("net-http", web.Address, plenty), plainServe},
 		{"net-http: key=address, refused", 2, serve("net-http", web.Address, 1), plainServe},
@@ -104,6 +107,20 @@ func plainTake() (operation, error) {
 	p := plain{counts: make(map[string]*window)}
 	return func() error {
 		_, _ = p.take("192.0.2.1")
+		return nil
+	}, nil
+}
+
+// plainNew is the same for a new key each time.
+func plainNew() (operation, error) {
+	keys, next := workload.Addresses(newKeys), 0
+	var p plain
+	return func() error {
+		if next%newKeys == 0 {
+			p.counts = make(map[string]*window)
+		}
+		_, _ = p.take(keys[next%newKeys])
+		next++
 		return nil
 	}, nil
 }

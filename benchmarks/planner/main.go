@@ -56,7 +56,8 @@ func measureAll(lines, clients int) error {
 	if err := os.WriteFile(filepath.Join(dir, "policy.json"), []byte(policy), 0o600); err != nil {
 		return err
 	}
-	fmt.Printf("%-10s %10s %10s %10s %10s %12s %10s\n", "lines", "wc -l", "split", "plan", "plan CPU", "plan/split", "memory")
+	fmt.Printf("%-10s %10s %10s %10s %10s %12s %10s\n",
+		"lines", "wc -l", "split", "plan", "plan CPU", "plan/split", "memory")
 	for _, n := range []int{lines, 2 * lines} {
 		if err := measure(dir, command, n, clients); err != nil {
 			return err
@@ -145,7 +146,8 @@ func check(name string, lines, logins int) error {
 	if err := json.Unmarshal(text, &out); err != nil {
 		return err
 	}
-	if out.Input.Parsed != lines || len(out.Rules) != 3 || out.Rules[0].Requests != lines || out.Rules[1].Requests != lines ||
+	if out.Input.Parsed != lines || len(out.Rules) != 3 ||
+		out.Rules[0].Requests != lines || out.Rules[1].Requests != lines ||
 		out.Rules[2].Requests != logins || out.Rules[0].Refused == 0 {
 		return fmt.Errorf("the answers are wrong: %+v, want %d lines with %d logins", out, lines, logins)
 	}

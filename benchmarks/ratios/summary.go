@@ -40,8 +40,8 @@ func webLine(m medians) string {
 		return m.above(load(framework, answer), rival) / m.above(load(framework, answer), own)
 	}
 	return fmt.Sprintf("The middleware adds %.0f ns to a request, and no allocation; go-limiter's takes %.2f times as "+
-		"long, and %.2f times to refuse. Echo v4's own, which tells clients nothing, takes %.2f and %.2f times our "+
-		"adapter's time, Fiber v2's %.2f and %.2f.", m.above(load("net-http", "allowed"), own),
+		"long, and %.2f times to refuse. Echo v4's own limiter, which tells nothing, takes %.2f and %.2f times our "+
+		"time, Fiber v2's %.2f and %.2f.", m.above(load("net-http", "allowed"), own),
 		times("net-http", "allowed", "go-limiter"), times("net-http", "refused", "go-limiter"),
 		times("echo", "allowed", "echo"), times("echo", "refused", "echo"),
 		times("fiber", "allowed", "fiber-fixed"), times("fiber", "refused", "fiber-fixed"))
@@ -67,8 +67,8 @@ func rulesLine(m medians) string {
 		return m.of("Rules", load+rules+" threads=2", own, "server-ns/op") /
 			m.of("Rules", load+"one threads=2", own, "server-ns/op")
 	}
-	return fmt.Sprintf("Two rules of one client take %.2f times the CPU of Redis that one takes, with 64 callers %.2f "+
-		"times; a Ban %.2f and %.2f times.", cpu("two", 1), cpu("two", 64), cpu("ban", 1), cpu("ban", 64))
+	return fmt.Sprintf("Two rules of one client take %.2f times the CPU of Redis that one takes, with 64 callers "+
+		"%.2f; a Ban %.2f and %.2f.", cpu("two", 1), cpu("two", 64), cpu("ban", 1), cpu("ban", 64))
 }
 
 // bestRival is the lowest figure of all rivals and whose it is, NaN if there are none.

@@ -7,9 +7,9 @@ import (
 	fiberlimit "github.com/httplimit/httplimit/adapters/fiber"
 )
 
-func fiberBare(Setup) (func() Serve, error) { return serveFiber() }
+func fiberBare(Setup) (func() Session, error) { return serveFiber() }
 
-func fiberOwn(s Setup) (func() Serve, error) {
+func fiberOwn(s Setup) (func() Session, error) {
 	m, err := own(s)
 	if err != nil {
 		return nil, err
@@ -18,7 +18,7 @@ func fiberOwn(s Setup) (func() Serve, error) {
 }
 
 // fiberOwnAlike refuses as Fiber's own middleware does: with a bare status.
-func fiberOwnAlike(s Setup) (func() Serve, error) {
+func fiberOwnAlike(s Setup) (func() Session, error) {
 	m, err := own(s)
 	if err != nil {
 		return nil, err
@@ -28,13 +28,13 @@ func fiberOwnAlike(s Setup) (func() Serve, error) {
 	}}))
 }
 
-func fiberFixed(s Setup) (func() Serve, error) { return fiberRival(s, fibermiddleware.FixedWindow{}) }
+func fiberFixed(s Setup) (func() Session, error) { return fiberRival(s, fibermiddleware.FixedWindow{}) }
 
-func fiberSliding(s Setup) (func() Serve, error) {
+func fiberSliding(s Setup) (func() Session, error) {
 	return fiberRival(s, fibermiddleware.SlidingWindow{})
 }
 
-func fiberRival(s Setup, algorithm fibermiddleware.LimiterHandler) (func() Serve, error) {
+func fiberRival(s Setup, algorithm fibermiddleware.LimiterHandler) (func() Session, error) {
 	config := fibermiddleware.Config{Max: int(s.Limit), Expiration: s.Window, LimiterMiddleware: algorithm}
 	if s.Key.InHeader() {
 		config.KeyGenerator = func(c *fiber.Ctx) string { return c.Get(Field) }
@@ -42,7 +42,7 @@ func fiberRival(s Setup, algorithm fibermiddleware.LimiterHandler) (func() Serve
 	return serveFiber(fibermiddleware.New(config))
 }
 
-func serveFiber(middleware ...fiber.Handler) (func() Serve, error) {
+func serveFiber(middleware ...fiber.Handler) (func() Session, error) {
 	app := fiber.New(fiber.Config{DisableStartupMessage: true})
 	for _, m := range middleware {
 		app.Use(m)

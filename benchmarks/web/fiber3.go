@@ -7,9 +7,9 @@ import (
 	fiber3limit "github.com/httplimit/httplimit/adapters/fiber3"
 )
 
-func fiber3Bare(Setup) (func() Serve, error) { return serveFiber3() }
+func fiber3Bare(Setup) (func() Session, error) { return serveFiber3() }
 
-func fiber3Own(s Setup) (func() Serve, error) {
+func fiber3Own(s Setup) (func() Session, error) {
 	m, err := own(s)
 	if err != nil {
 		return nil, err
@@ -18,7 +18,7 @@ func fiber3Own(s Setup) (func() Serve, error) {
 }
 
 // fiber3OwnAlike refuses as Fiber's own middleware does: with a bare status.
-func fiber3OwnAlike(s Setup) (func() Serve, error) {
+func fiber3OwnAlike(s Setup) (func() Session, error) {
 	m, err := own(s)
 	if err != nil {
 		return nil, err
@@ -28,15 +28,15 @@ func fiber3OwnAlike(s Setup) (func() Serve, error) {
 	}}))
 }
 
-func fiber3Fixed(s Setup) (func() Serve, error) {
+func fiber3Fixed(s Setup) (func() Session, error) {
 	return fiber3Rival(s, fiber3middleware.FixedWindow{})
 }
 
-func fiber3Sliding(s Setup) (func() Serve, error) {
+func fiber3Sliding(s Setup) (func() Session, error) {
 	return fiber3Rival(s, fiber3middleware.SlidingWindow{})
 }
 
-func fiber3Rival(s Setup, algorithm fiber3middleware.Handler) (func() Serve, error) {
+func fiber3Rival(s Setup, algorithm fiber3middleware.Handler) (func() Session, error) {
 	config := fiber3middleware.Config{Max: int(s.Limit), Expiration: s.Window, LimiterMiddleware: algorithm}
 	if s.Key.InHeader() {
 		config.KeyGenerator = func(c fiber.Ctx) string { return c.Get(Field) }
@@ -44,7 +44,7 @@ func fiber3Rival(s Setup, algorithm fiber3middleware.Handler) (func() Serve, err
 	return serveFiber3(fiber3middleware.New(config))
 }
 
-func serveFiber3(middleware ...fiber.Handler) (func() Serve, error) {
+func serveFiber3(middleware ...fiber.Handler) (func() Session, error) {
 	app := fiber.New()
 	for _, m := range middleware {
 		app.Use(m)

@@ -14,14 +14,14 @@ import (
 	"golang.org/x/time/rate"
 )
 
-func ginBare(Setup) (func() Serve, error) { return serveGin(), nil }
+func ginBare(Setup) (func() Session, error) { return serveGin(), nil }
 
-func ginOwn(s Setup) (func() Serve, error) {
+func ginOwn(s Setup) (func() Session, error) {
 	m, err := own(s)
 	return serveGin(ginlimit.New(m)), err
 }
 
-func ginUlule(s Setup) (func() Serve, error) {
+func ginUlule(s Setup) (func() Session, error) {
 	var options []ululegin.Option
 	if s.Key.InHeader() {
 		options = append(options, ululegin.WithKeyGetter(func(c *gin.Context) string { return c.GetHeader(Field) }))
@@ -29,7 +29,7 @@ func ginUlule(s Setup) (func() Serve, error) {
 	return serveGin(ululegin.NewMiddleware(ululeLimiter(s), options...)), nil
 }
 
-func serveGin(middleware ...gin.HandlerFunc) func() Serve {
+func serveGin(middleware ...gin.HandlerFunc) func() Session {
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
 	engine.Use(middleware...)
@@ -37,15 +37,15 @@ func serveGin(middleware ...gin.HandlerFunc) func() Serve {
 	return serve(engine)
 }
 
-func echoBare(Setup) (func() Serve, error) { return serveEcho(), nil }
+func echoBare(Setup) (func() Session, error) { return serveEcho(), nil }
 
-func echoOwn(s Setup) (func() Serve, error) {
+func echoOwn(s Setup) (func() Session, error) {
 	m, err := own(s)
 	return serveEcho(echolimit.New(m)), err
 }
 
 // echoOwnAlike refuses with the error that Echo's own middleware refuses with.
-func echoOwnAlike(s Setup) (func() Serve, error) {
+func echoOwnAlike(s Setup) (func() Session, error) {
 	m, err := own(s)
 	return serveEcho(echolimit.New(m, echolimit.Config{OnDeny: func(echo.Context, httplimit.Denial) error {
 		exceeded := echomiddleware.ErrRateLimitExceeded
@@ -54,7 +54,7 @@ func echoOwnAlike(s Setup) (func() Serve, error) {
 }
 
 // echoRival sends clients nothing about their limits: Echo's own middleware writes no such fields.
-func echoRival(s Setup) (func() Serve, error) {
+func echoRival(s Setup) (func() Session, error) {
 	config := echomiddleware.DefaultRateLimiterConfig
 	config.Store = echomiddleware.NewRateLimiterMemoryStoreWithConfig(echomiddleware.RateLimiterMemoryStoreConfig{
 		Rate: rate.Limit(float64(s.Limit) / s.Window.Seconds()), Burst: int(s.Limit), ExpiresIn: s.Window,
@@ -65,7 +65,7 @@ func echoRival(s Setup) (func() Serve, error) {
 	return serveEcho(echomiddleware.RateLimiterWithConfig(config)), nil
 }
 
-func serveEcho(middleware ...echo.MiddlewareFunc) func() Serve {
+func serveEcho(middleware ...echo.MiddlewareFunc) func() Session {
 	e := echo.New()
 	e.Logger.SetOutput(io.Discard)
 	e.Use(middleware...)

@@ -23,9 +23,9 @@ import (
 // ok is the handler behind the middleware.
 var ok = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 
-func nethttpBare(Setup) (func() Serve, error) { return serve(ok), nil }
+func nethttpBare(Setup) (func() Session, error) { return serve(ok), nil }
 
-func nethttpOwn(s Setup) (func() Serve, error) {
+func nethttpOwn(s Setup) (func() Session, error) {
 	m, err := own(s)
 	return serve(m.Handler(ok)), err
 }
@@ -43,7 +43,7 @@ func own(s Setup) (*httplimit.Middleware, error) {
 	})
 }
 
-func nethttpHTTPRate(s Setup) (func() Serve, error) {
+func nethttpHTTPRate(s Setup) (func() Session, error) {
 	key := func(r *http.Request) (string, error) {
 		host, _, err := net.SplitHostPort(r.RemoteAddr)
 		return httprate.CanonicalizeIP(host), err
@@ -56,7 +56,7 @@ func nethttpHTTPRate(s Setup) (func() Serve, error) {
 
 func headerKey(r *http.Request) (string, error) { return r.Header.Get(Field), nil }
 
-func nethttpUlule(s Setup) (func() Serve, error) {
+func nethttpUlule(s Setup) (func() Session, error) {
 	m := stdlib.NewMiddleware(ululeLimiter(s))
 	if s.Key.InHeader() {
 		m.KeyGetter = func(r *http.Request) string { return r.Header.Get(Field) }
@@ -68,7 +68,7 @@ func ululeLimiter(s Setup) *ulule.Limiter {
 	return ulule.New(ululestore.NewStore(), ulule.Rate{Period: s.Window, Limit: s.Limit})
 }
 
-func nethttpGoLimiter(s Setup) (func() Serve, error) {
+func nethttpGoLimiter(s Setup) (func() Session, error) {
 	store, err := memorystore.New(&memorystore.Config{Tokens: uint64(s.Limit), Interval: s.Window})
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func nethttpGoLimiter(s Setup) (func() Serve, error) {
 	return serve(m.Handle(ok)), nil
 }
 
-func nethttpThrottled(s Setup) (func() Serve, error) {
+func nethttpThrottled(s Setup) (func() Session, error) {
 	store, err := throttledstore.NewCtx(0)
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func nethttpThrottled(s Setup) (func() Serve, error) {
 	return serve((&throttled.HTTPRateLimiterCtx{RateLimiter: l, VaryBy: by}).RateLimit(ok)), nil
 }
 
-func nethttpTollbooth(s Setup) (func() Serve, error) {
+func nethttpTollbooth(s Setup) (func() Session, error) {
 	options := tollboothlimiter.ExpirableOptions{DefaultExpirationTTL: s.Window}
 	l := tollbooth.NewLimiter(float64(s.Limit)/s.Window.Seconds(), &options).SetBurst(int(s.Limit))
 	l.SetIPLookup(tollboothlimiter.IPLookup{Name: "RemoteAddr"})
@@ -112,7 +112,7 @@ func nethttpTollbooth(s Setup) (func() Serve, error) {
 }
 
 // nethttpXTime is what many programs write themselves.
-func nethttpXTime(s Setup) (func() Serve, error) {
+func nethttpXTime(s Setup) (func() Session, error) {
 	var mu sync.Mutex
 	limiters := make(map[string]*rate.Limiter)
 	every := rate.Limit(float64(s.Limit) / s.Window.Seconds())

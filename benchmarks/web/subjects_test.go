@@ -22,7 +22,7 @@ func TestSubjects(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				serve := open()
+				serve := open().Serve
 				for client := range web.Clients {
 					for i := range limit + 2 {
 						want := http.StatusOK

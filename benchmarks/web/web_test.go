@@ -37,12 +37,13 @@ func compare(b *testing.B, subjects []web.Subject, key web.Key, limit int64, wan
 		if !s.Runs(key) {
 			continue
 		}
-		open := sync.OnceValues(func() (func() web.Serve, error) {
-			open, err := s.Open(web.Setup{Key: key, Limit: limit, Window: workload.Window})
+		open := sync.OnceValues(func() (func() web.Session, error) {
+			refuses := want == http.StatusTooManyRequests
+			open, err := s.Open(web.Setup{Key: key, Limit: limit, Window: workload.Window, Refuses: refuses})
 			if err != nil {
 				return nil, err
 			}
-			serve := open()
+			serve := open().Serve
 			for client := range web.Clients {
 				serve(client) // spends the quota of a client that is to be refused
 			}
@@ -62,9 +63,9 @@ func compare(b *testing.B, subjects []web.Subject, key web.Key, limit int64, wan
 	}
 }
 
-func run(b *testing.B, open func() web.Serve, want int) {
+func run(b *testing.B, open func() web.Session, want int) {
 	workload.Run(b, func() func(int) bool {
-		serve := open()
+		serve := open().Serve
 		return func(i int) bool { return serve(i%web.Clients) == want }
 	})
 }

@@ -73,7 +73,8 @@ func (o *planOptions) flags() *flag.FlagSet {
 	set.IntVar(&o.top, "top", 50, "tell so `many` of the clients that were refused most")
 	set.StringVar(&o.html, "o", "", "write the report with its pictures to this HTML `file`")
 	set.StringVar(&o.json, "json", "", "write the report as JSON to this `file`")
-	set.BoolVar(&o.anonymize, "anonymize", false, "tell no address, user or query")
+	set.BoolVar(&o.anonymize, "anonymize", false,
+		"tell no address, user or query; a name that stands in paths or user agents alone is not known, and stays")
 	set.DurationVar(&o.maxReorder, "max-reorder", defaultReorder,
 		"put lines in order that are out of it by up to this `duration`")
 	set.Func("max-bytes", "fail if more `bytes` than this are unpacked: 500MB, 64GiB (default 64GiB)", o.setMaxBytes)

@@ -55,10 +55,20 @@ addEventListener("focusout", () => setTimeout(release, 50));
 
 const clock = () => new Date().toLocaleTimeString("en-GB");
 const events = document.body.dataset.events;
-let source, watchdog;
+let source, timer;
+const after = (milliseconds, f) => { clearTimeout(timer); timer = setTimeout(f, milliseconds); };
 
+// Over HTTP/1.1 a browser has six connections to a host, for all its tabs, and a stream takes one for as long as it
+// goes on: so only a page that can be seen has one.
 function connect() {
+  clearTimeout(timer);
   source?.close();
+  const state = live.dataset.state;
+  if (document.hidden) {
+    if (state !== "lost") say("paused", "paused while nobody sees it");
+    return;
+  }
+  if (state === "paused") say("paused", "catching up");
   source = new EventSource(events);
   source.onmessage = ({ data }) => {
     const { time, parts } = JSON.parse(data);
@@ -69,10 +79,9 @@ function connect() {
   source.addEventListener("full", () => {
     source.close();
     say("full", "too many are looking (16): this page does not move");
-    clearTimeout(watchdog);
-    setTimeout(connect, 20000);
+    after(20000, connect);
   });
-  source.onerror = () => lost();
+  source.onerror = lost;
   alive();
 }
 
@@ -80,30 +89,36 @@ let since;
 function lost() {
   if (live.dataset.state !== "lost") since = clock();
   say("lost", "no connection since " + since + ", trying again");
-  clearTimeout(watchdog);
-  if (source.readyState === EventSource.CLOSED) watchdog = setTimeout(connect, 2000);
-  else watchdog = setTimeout(connect, 15000);
+  after(source.readyState === EventSource.CLOSED ? 2000 : 15000, connect);
 }
 
 // A connection can be dead without an error: there is something to hear each second.
 function alive() {
-  clearTimeout(watchdog);
-  watchdog = setTimeout(() => { lost(); connect(); }, 8000);
+  after(8000, () => { lost(); connect(); });
 }
 
 // What was looked up stands in no address: it is asked for again by its form.
-const again = document.getElementById("again");
+let asking;
 async function lookAgain() {
-  if (document.visibilityState === "visible") {
-    try {
-      const form = document.getElementById("again");
-      const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
-      const found = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("found");
-      if (answer.ok && found) becomeInside(document.getElementById("found"), found);
-    } catch { /* the stream says that there is no connection */ }
-  }
-  setTimeout(lookAgain, 3000);
+  clearTimeout(asking);
+  if (document.hidden) return;
+  try {
+    const form = document.getElementById("again");
+    const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
+    const found = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("found");
+    if (answer.ok && found) becomeInside(document.getElementById("found"), found);
+  } catch { /* the stream says that there is no connection */ }
+  clearTimeout(asking);
+  asking = setTimeout(lookAgain, 3000);
 }
 
-if (events) { say("lost", "connecting"); since = clock(); connect(); }
-if (again) setTimeout(lookAgain, 3000);
+if (events) {
+  say("lost", "connecting");
+  since = clock();
+  connect();
+  document.addEventListener("visibilitychange", connect);
+}
+if (document.getElementById("again")) {
+  asking = setTimeout(lookAgain, 3000);
+  document.addEventListener("visibilitychange", lookAgain);
+}

@@ -50,13 +50,16 @@ type Look struct {
 	Dark          bool
 	NoScripts     bool
 	Print         bool // as it would be printed
+	// SharesWindow opens the page in the window that was opened last, where it hides the tab that was in front. Any
+	// other page has a window of its own, and is never hidden.
+	SharesWindow bool
 }
 
 // Open opens a page in a tab of its own, which is closed with the test or by [Page.Close], and returns when it is
 // loaded.
 func (b *Browser) Open(t testing.TB, url string, look Look) *Page {
 	t.Helper()
-	ctx, closeTab := chromedp.NewContext(b.ctx)
+	ctx, closeTab := chromedp.NewContext(b.ctx, chromedp.WithNewWindow(!look.SharesWindow))
 	t.Cleanup(closeTab)
 	p := &Page{ctx: ctx, url: url, close: closeTab}
 	if err := chromedp.Listen(ctx, p.note); err != nil { // the first call with ctx opens the tab, for as long as ctx

@@ -64,7 +64,8 @@ func TestLocalOnlyBehindNginx(t *testing.T) {
 
 // Who has an own way to know viewers may mount the page behind a proxy that strips the prefix.
 func TestConsoleUnderAnotherPrefix(t *testing.T) {
-	s := startServiceFor(t, func(*http.Request) bool { return true })
+	t.Parallel()
+	s := startServiceFor(t, func(*http.Request) bool { return true }, storeTimeout)
 	proxy := servers.Nginx(t, `location /a/b/ { proxy_pass `+s.url+`; }`)
 	url := "http://" + proxy.Addr() + "/a/b/"
 	s.refuse(t, "alice", "/", 1)

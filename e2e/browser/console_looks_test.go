@@ -31,6 +31,7 @@ func busyService(t *testing.T) *service {
 }
 
 func TestConsoleWithoutScripts(t *testing.T) {
+	t.Parallel()
 	s, chromium := busyService(t), browser.Start(t)
 	for page, words := range consolePages {
 		p := chromium.Open(t, s.url+page, browser.Look{NoScripts: true})
@@ -55,6 +56,7 @@ type consoleLook struct {
 }
 
 func TestConsoleLooks(t *testing.T) {
+	t.Parallel()
 	s, chromium := busyService(t), browser.Start(t)
 	for _, look := range []consoleLook{{375, false}, {1024, false}, {1024, true}, {1600, false}} {
 		t.Run(fmt.Sprintf("%d/dark=%v", look.width, look.dark), func(t *testing.T) {
@@ -99,6 +101,7 @@ func fine(t *testing.T, p *browser.Page, s *service, name string) {
 
 // Two Middlewares that count in one store are told apart, and the store is there once.
 func TestConsoleOfTwoMiddlewaresAndOneStore(t *testing.T) {
+	t.Parallel()
 	s := busyService(t)
 	p := browser.Start(t).Open(t, s.url+"stores", browser.Look{})
 	servers.Await(t, "one store", func() bool {

@@ -4,13 +4,16 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/httplimit/httplimit/console"
 	"github.com/httplimit/httplimit/e2e/browser"
 	"github.com/httplimit/httplimit/e2e/servers"
 )
 
 func TestConsoleShowsAnOutageOfTheStore(t *testing.T) {
-	s := startService(t)
+	t.Parallel()
+	s := startServiceFor(t, console.LocalOnly, 500*time.Millisecond) // a store is down after two time-outs
 	p := browser.Start(t).Open(t, s.url, browser.Look{})
 	live(t, p)
 	s.refuse(t, "alice", "/", 1)
@@ -24,15 +27,17 @@ func TestConsoleShowsAnOutageOfTheStore(t *testing.T) {
 	shows(t, p, "#figures", "1 of 1 down")
 	s.redis.Restart(t)
 	servers.Await(t, "a decision by the store", func() bool { return s.request(t, "carol", "/login") == http.StatusOK })
-	shows(t, p, "#figures", "all answer")
 	servers.Await(t, "the problem is gone", func() bool {
+		s.request(t, "carol", "/login") // a rule without requests is well after ten seconds only
 		return browser.Eval[int](t, p, `document.querySelectorAll(".problems li").length`) == 0
 	})
+	shows(t, p, "#figures", "all answer")
 	none(t, "fault", p.Faults())
 	p.StaysWithin(t, s.url)
 }
 
 func TestConsoleReconnectsToARestartedService(t *testing.T) {
+	t.Parallel()
 	s := startService(t)
 	p := browser.Start(t).Open(t, s.url, browser.Look{})
 	live(t, p)

@@ -56,6 +56,7 @@ func follow(t *testing.T, p *browser.Page, title string) {
 }
 
 func TestOperatorFindsAndResetsWithTheKeyboard(t *testing.T) {
+	t.Parallel()
 	s := startService(t)
 	p := browser.Start(t).Open(t, s.url, browser.Look{})
 	live(t, p)
@@ -89,6 +90,7 @@ func TestOperatorFindsAndResetsWithTheKeyboard(t *testing.T) {
 }
 
 func TestOperatorLiftsABan(t *testing.T) {
+	t.Parallel()
 	s := startService(t)
 	s.refuse(t, "bob", "/login", 6)
 	p := browser.Start(t).Open(t, s.url, browser.Look{})

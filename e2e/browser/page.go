@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -30,6 +31,15 @@ type Page struct {
 
 // Close closes the tab. A browser has only six connections to an address, and a page that streams holds one.
 func (p *Page) Close() { p.close() }
+
+// Front brings the tab to the front, where the one that was there is hidden by it.
+func (p *Page) Front(t testing.TB) {
+	t.Helper()
+	p.Do(t, chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+		_, err := cdp.Call(ctx, tab, page.BringToFront, cdp.Empty{})
+		return err
+	}))
+}
 
 // note is called for every event of the page from its first byte on.
 func (p *Page) note(event any) {

@@ -52,6 +52,7 @@ func planned(t *testing.T, flags ...string) string {
 }
 
 func TestPlannedReport(t *testing.T) {
+	t.Parallel()
 	page := planned(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -75,6 +76,7 @@ func TestPlannedReport(t *testing.T) {
 }
 
 func TestAnonymizedReportNamesNobody(t *testing.T) {
+	t.Parallel()
 	if page := planned(t); !strings.Contains(page, "203.0.113.") {
 		t.Fatal("the report names no client at all, so this test would not notice one")
 	}

@@ -36,6 +36,7 @@ func samples(t *testing.T) *httptest.Server {
 const shapes = "path.area, path.line, path.dot, path.limit, path.suggested, path.spell, path.axis"
 
 func TestReports(t *testing.T) {
+	t.Parallel()
 	server, chromium := samples(t), browser.Start(t)
 	names := []string{"day", "norefusals", "oneclient", "nopeople", "leftout", "minute", "hostile", "nothing"}
 	for _, name := range names {
@@ -45,6 +46,7 @@ func TestReports(t *testing.T) {
 					continue // colours do not depend on the width
 				}
 				t.Run(fmt.Sprintf("%s/%d/dark=%v", name, width, dark), func(t *testing.T) {
+					t.Parallel()
 					p := chromium.Open(t, server.URL+"/"+name+".html", browser.Look{Width: width, Dark: dark})
 					p.Screenshot(t, fmt.Sprintf("report-%s-%d-dark=%v", name, width, dark))
 					none(t, "low contrast", p.LowContrast(t, shapes))
@@ -78,7 +80,8 @@ func drawn(t *testing.T, p *browser.Page) {
 		Width, Height, Shapes, Texts int
 		Title, Desc                  string
 	}
-	rules := browser.Eval[[][]picture](t, p, `[...document.querySelectorAll('section.rule:not(:has(.leftout))')].map(rule =>
+	rules := browser.Eval[[][]picture](t, p, `
+		[...document.querySelectorAll('section.rule:not(:has(.leftout))')].map(rule =>
 		[...rule.querySelectorAll('svg')].filter(s => s.checkVisibility()).map(s => ({
 			Width: Math.round(s.getBoundingClientRect().width),
 			Height: Math.round(s.getBoundingClientRect().height),
@@ -99,6 +102,7 @@ func drawn(t *testing.T, p *browser.Page) {
 }
 
 func TestHostileTextsStayText(t *testing.T) {
+	t.Parallel()
 	p := browser.Start(t).Open(t, samples(t).URL+"/hostile.html", browser.Look{})
 	type found struct {
 		Elements, Texts int
@@ -121,6 +125,7 @@ func TestHostileTextsStayText(t *testing.T) {
 }
 
 func TestKeyboard(t *testing.T) {
+	t.Parallel()
 	server, chromium := samples(t), browser.Start(t)
 	for _, width := range []int64{375, 1600} {
 		p := chromium.Open(t, server.URL+"/day.html", browser.Look{Width: width})
@@ -148,6 +153,7 @@ func TestKeyboard(t *testing.T) {
 }
 
 func TestPrinted(t *testing.T) {
+	t.Parallel()
 	p := browser.Start(t).Open(t, samples(t).URL+"/day.html", browser.Look{Width: 700, Dark: true, Print: true})
 	type look struct {
 		Paper string
@@ -164,6 +170,7 @@ func TestPrinted(t *testing.T) {
 
 // A page of fifty rules is long, not slow.
 func TestManyRules(t *testing.T) {
+	t.Parallel()
 	p := browser.Start(t).Open(t, samples(t).URL+"/manyrules.html", browser.Look{NoScripts: true})
 	if rules := browser.Eval[int](t, p, `document.querySelectorAll('section.rule').length`); rules != 50 {
 		t.Errorf("%d rules, want 50", rules)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,19 +25,24 @@ import (
 type service struct {
 	addr, url string // of the service; of its page
 	redis     *servers.Server
+	timeout   time.Duration    // of the store
 	page      *console.Console // of the process that runs now
+	streams   atomic.Int64     // of pages that are open now
 	stop      func()
 }
 
 func startService(t *testing.T) *service {
 	t.Helper()
-	return startServiceFor(t, console.LocalOnly)
+	return startServiceFor(t, console.LocalOnly, storeTimeout)
 }
 
+// storeTimeout is that of the store, on a machine that may be busy.
+const storeTimeout = 2 * time.Second
+
 // startServiceFor starts a service whose page viewer may see; at this machine everybody is an operator.
-func startServiceFor(t *testing.T, viewer func(*http.Request) bool) *service {
+func startServiceFor(t *testing.T, viewer func(*http.Request) bool, timeout time.Duration) *service {
 	t.Helper()
-	s := &service{redis: servers.Redis(t)}
+	s := &service{redis: servers.Redis(t), timeout: timeout}
 	listener := servers.Listen(t)
 	s.addr = listener.Addr().String()
 	s.url = "http://" + s.addr + "/ops/limits/"
@@ -68,12 +74,17 @@ func (s *service) serve(t *testing.T, listener net.Listener, viewer func(*http.R
 	client := redis.NewClient(&redis.Options{
 		Addr: s.redis.Addr(), ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
 	})
-	store, err := redisstore.New(client, redisstore.Config{Name: "counters", Timeout: 2 * time.Second, Logger: quiet})
+	store, err := redisstore.New(client, redisstore.Config{Name: "counters", Timeout: s.timeout, Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
 	handler := http.NewServeMux()
 	handler.Handle("/ops/limits/", page)
+	handler.HandleFunc("/ops/limits/events", func(w http.ResponseWriter, r *http.Request) {
+		s.streams.Add(1)
+		defer s.streams.Add(-1)
+		page.ServeHTTP(w, r)
+	})
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
 	for path, rule := range serviceRules() {
 		m, err := httplimit.New(httplimit.Config{
@@ -107,7 +118,10 @@ const patience = 30 * time.Second
 func serviceRules() map[string]httplimit.Rule {
 	customer := httplimit.Header("X-Customer")
 	return map[string]httplimit.Rule{
-		"/": {Name: "orders", Key: customer, Limit: limiter.PerHour(3), Failure: httplimit.FailOpen},
+		"/": {
+			Name: "orders", Key: customer, Limit: limiter.PerHour(3), Failure: httplimit.FailOpen,
+			Cost: func(*http.Request) (int64, error) { return 1, nil }, // its long name stands on the page of the configuration
+		},
 		"/login": {
 			Name: "login", Key: customer, Limit: limiter.PerHour(3), Failure: httplimit.FailClosed,
 			Ban: httplimit.Ban{After: 2, Within: time.Hour, For: time.Hour},

@@ -26,7 +26,7 @@ func TestAdaptersOfOneFamilyAreAlike(t *testing.T) {
 		{"echo", "echo5", echo, []string{"From", "Request", "settlement", "settle", "upgrade", "Hijack", "Unwrap", "deny"}},
 		{"fiber", "fiber3", fiber, []string{"Deny", "From", "Request", "convert", "bodyLength", "target", "setFields", "deny",
 			"plain", "mayHaveTrailers", "hasLine", "streamEnd", "Close", "request", "Context", "Method", "Route", "HTTP",
-			"RemoteAddr", "peer", "Values", "answer", "written", "status"}},
+			"RemoteAddr", "check", "peer", "LendLine", "asString", "Values", "answer", "written", "status"}},
 	} {
 		older, newer := declarations(t, family.older), declarations(t, family.newer)
 		for _, name := range family.names {

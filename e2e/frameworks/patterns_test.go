@@ -16,7 +16,8 @@ import (
 
 // clientsPaths are spellings that routers clean, redirect, decode or do not match. y17 is what the client chose.
 var clientsPaths = []string{
-	"/items/y17", "/items/y17/", "/items//y17", "//items/y17", "/items/y17%2Fz", "/y17", "/x%2F%2Fy17", "/y17%2F", "/%2e%2e/y17",
+	"/items/y17", "/items/y17/", "/items//y17", "//items/y17", "/items/y17%2Fz", "/y17", "/x%2F%2Fy17", "/y17%2F",
+	"/%2e%2e/y17",
 	"/items/..%2fy17", "/ITEMS/y17", "/items/y17;a=b", "/y17/", "/open/y17", "/items/%79%31%37",
 }
 

@@ -66,7 +66,9 @@ func TestRoutesWithoutAnAdapter(t *testing.T) {
 		}, map[string]string{"/users/1": "%N:127.0.0.1", "/none": "%N:127.0.0.1"}},
 		{"ServeMux, around it, asked", httplimit.RouteOf(mux), func(limit middleware) http.Handler {
 			return limit(mux)
-		}, map[string]string{"/users/1": "GET%20/users/%7Bid%7D", "/files/a/b": "/files/%7Bpath...%7D", "/none": "%N:127.0.0.1"}},
+		}, map[string]string{
+			"/users/1": "GET%20/users/%7Bid%7D", "/files/a/b": "/files/%7Bpath...%7D", "/none": "%N:127.0.0.1",
+		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

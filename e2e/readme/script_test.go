@@ -14,7 +14,8 @@ import (
 	"github.com/httplimit/httplimit/limiter"
 )
 
-// TestScripts runs what docs/headers.md gives to clients in JavaScript, against a server that refuses the second request.
+// TestScripts runs what docs/headers.md gives to clients in JavaScript, against a server that refuses the second
+// request.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	node, err := exec.LookPath("node")

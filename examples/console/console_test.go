@@ -32,7 +32,9 @@ func TestLivingPage(t *testing.T) {
 		r := httptest.NewRequest(http.MethodGet, "http://localhost/ops/limits/", nil)
 		r.RemoteAddr = "127.0.0.1:1"
 		w := send.To(s, r)
-		for _, want := range []string{"address", "login", "shadow", "in force for 50 %", "203.0.113.7", "banned", "2001:db8:7:1::/64"} {
+		for _, want := range []string{
+			"address", "login", "shadow", "in force for 50 %", "203.0.113.7", "banned", "2001:db8:7:1::/64",
+		} {
 			if !strings.Contains(w.Body.String(), want) {
 				t.Errorf("got no %q on the page: %d %s", want, w.Code, w.Body)
 			}

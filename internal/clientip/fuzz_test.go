@@ -133,7 +133,8 @@ func element(rng *rand.Rand, from string) string {
 	}
 	pairs := []string{"for=" + node}
 	for _, other := range []string{
-		`host="a, for=6.6.6.6;b=c"`, `ext="a\", for=6.6.6.6;b=\""`, `ext="\\"`, "proto=https", "by=_gateway", `host=""`, `x="="`,
+		`host="a, for=6.6.6.6;b=c"`, `ext="a\", for=6.6.6.6;b=\""`, `ext="\\"`, "proto=https", "by=_gateway",
+		`host=""`, `x="="`,
 	} {
 		if rng.IntN(5) == 0 {
 			pairs = slices.Insert(pairs, rng.IntN(len(pairs)+1), other)

@@ -12,8 +12,9 @@ import (
 
 // junk is what clients send in order to confuse a parser, in any number and order.
 var junk = []string{
-	`"`, `\`, `,`, `;`, `=`, ` `, "\t", `for`, `for=`, `for="`, `host="`, `x="`, `a`, `[`, `]`, `:`, `_hidden`, `unknown`, `\"`,
-	`""`, `6.6.6.6`, `for=6.6.6.6`, `for="[2001:db8:bad::1]:80"`, `10.0.0.9`, `for=10.0.0.9`, `by=10.0.0.9`, "\x00", "\xff", "%",
+	`"`, `\`, `,`, `;`, `=`, ` `, "\t", `for`, `for=`, `for="`, `host="`, `x="`, `a`, `[`, `]`, `:`, `_hidden`, `unknown`,
+	`\"`, `""`, `6.6.6.6`, `for=6.6.6.6`, `for="[2001:db8:bad::1]:80"`, `10.0.0.9`, `for=10.0.0.9`, `by=10.0.0.9`,
+	"\x00", "\xff", "%",
 }
 
 func junkLines(rng *rand.Rand) []string {

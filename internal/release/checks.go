@@ -130,7 +130,7 @@ func (r *release) checkRequire(f *faults, m *module, path, version string, repla
 	place := m.folder + "/go.mod"
 	switch {
 	case !ours(path):
-	case unpublished[strings.TrimPrefix(path, root+"/")]:
+	case unpublished(strings.TrimPrefix(path, root+"/")):
 		f.add("%s: requires %s, which is never published", place, path)
 	case r.rooted && version != r.version:
 		f.add("%s: requires %s %s, want %s", place, path, version, r.version)

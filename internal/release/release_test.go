@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -16,7 +17,7 @@ const (
 	changes = "# Changelog\n\n## [Unreleased]\n\n- A store.\n"
 )
 
-// repository makes a clone with a root, a store, a command and a module that is not published, enters it, and changes
+// repository makes a clone with a root, a store, a command and modules that are not published, enters it, and changes
 // the files that are given.
 func repository(t *testing.T, changed map[string]string, tags ...string) {
 	t.Helper()
@@ -29,7 +30,9 @@ func repository(t *testing.T, changed map[string]string, tags ...string) {
 		".ci/modules": string(list), "CHANGELOG.md": changes,
 		"go.mod": rootMod, "store/go.mod": storeMod, "store/store.go": "package store\n",
 		"cmd/tool/go.mod": commandMod, "cmd/tool/main.go": "package main\n\nfunc main() {}\n",
-		"e2e/go.mod": "module github.com/httplimit/httplimit/e2e\n\ngo 1.25.0\n",
+	}
+	for _, folder := range []string{"e2e", "benchmarks", "benchmarks/observers", "examples/observed"} {
+		files[folder+"/go.mod"] = "module github.com/httplimit/httplimit/" + folder + "\n\ngo 1.25.0\n"
 	}
 	for name, text := range changed {
 		files[name] = text
@@ -120,6 +123,12 @@ func TestFaults(t *testing.T) {
 			changed: map[string]string{"store/go.mod": storeMod + "require github.com/httplimit/httplimit/e2e v0.0.0\n"},
 			want:    "which is never published",
 		},
+		"requires a nested one that is not published": {
+			changed: map[string]string{
+				"store/go.mod": storeMod + "require github.com/httplimit/httplimit/benchmarks/observers v0.0.0\n",
+			},
+			want: "which is never published",
+		},
 		"second step, old requirement": {
 			tags: []string{"v0.2.0"},
 			want: "store/go.mod: requires github.com/httplimit/httplimit v0.0.0, want v0.2.0",
@@ -192,5 +201,25 @@ func TestBothSteps(t *testing.T) {
 	}
 	if tags := git(t, "tag", "--list"); tags != "cmd/tool/v0.2.0\nstore/v0.2.0\nv0.1.0\nv0.2.0" {
 		t.Errorf("after both steps the tags are %q", tags)
+	}
+}
+
+// TestPublished: the modules of this repository that a release tags. A new one is published on purpose only.
+func TestPublished(t *testing.T) {
+	t.Chdir("../..")
+	modules, err := published()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range modules {
+		got = append(got, m.folder)
+	}
+	want := []string{
+		".", "adapters/echo", "adapters/echo5", "adapters/fiber", "adapters/fiber3", "adapters/gin", "cmd/httplimit",
+		"limiter/memcachestore", "limiter/redisstore", "metrics/otel", "metrics/prometheus",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("a release tags\n%q, want\n%q", got, want)
 	}
 }

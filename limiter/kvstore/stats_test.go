@@ -49,7 +49,8 @@ func TestStatsOfFlights(t *testing.T) {
 			t.Errorf("sizes of flights: %v, want %v: of 1 and of 99", got.FlightSizes, want)
 		}
 		take(t, store, charge(limit, 1))
-		if s := store.Stats(); s.Name != "visits" || s.DenyCacheHits != 1 || s.DenyCacheEntries != 1 || s.DenyCacheCapacity != 64 {
+		s := store.Stats()
+		if s.Name != "visits" || s.DenyCacheHits != 1 || s.DenyCacheEntries != 1 || s.DenyCacheCapacity != 64 {
 			t.Errorf("after a refusal from memory: %+v", s)
 		}
 

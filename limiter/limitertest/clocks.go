@@ -10,8 +10,8 @@ import (
 // clockSteps are by how much a clock is set, in windows of that length.
 func clockSteps(window time.Duration) []time.Duration {
 	return []time.Duration{
-		time.Millisecond, 10 * time.Millisecond, window / 8, window / 2, window - time.Millisecond, window, window + time.Millisecond,
-		2 * window, 17 * window, 32 * window, 40 * 24 * time.Hour,
+		time.Millisecond, 10 * time.Millisecond, window / 8, window / 2, window - time.Millisecond, window,
+		window + time.Millisecond, 2 * window, 17 * window, 32 * window, 40 * 24 * time.Hour,
 	}
 }
 

@@ -139,7 +139,7 @@ func (b *batch) spend(charges []limiter.Charge, now int64) (taken, decided bool)
 	for i := range charges {
 		c, k, v := &charges[i], &b.counters[b.of[i]], &b.visits[i]
 		v.now, v.sh = now, k.stripe.shard(k.table, now)
-		if v.n, v.found = v.sh.find(k.hash); !v.count(&c.Limit) {
+		if v.n, v.found = v.sh.find(k.hash); !v.found || !v.count(&c.Limit) {
 			return false, false
 		}
 		taken = taken && c.Cost <= v.remaining

@@ -1,10 +1,6 @@
 package memstore
 
-import (
-	"sync/atomic"
-
-	"github.com/httplimit/httplimit/limiter"
-)
+import "sync/atomic"
 
 // A counter is idle once it no longer weighs on any decision, and ended once nothing is left of it, not even what a
 // State would show. Ended counters leave when their shard is swept, by whichever operation finds that this is due: one
@@ -175,7 +171,7 @@ func (sh *shard) sweepSlots(now int64, full bool) (idleAt, endsAt int64) {
 		if n < 0 {
 			n += sh.capacity
 		}
-		if !sh.taken(n) || sh.table.Algorithm == limiter.SlidingLog && !sh.trim(n, now) {
+		if !sh.taken(n) || !sh.holds(n, now) {
 			continue
 		}
 		idle, end := sh.expires(n, now)

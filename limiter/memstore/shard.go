@@ -76,7 +76,8 @@ func (sh *shard) tail(n int) []uint64 {
 // taken reports whether slot number n holds a counter: the second word of one is never 0.
 func (sh *shard) taken(n int) bool { return sh.slots[n*sh.table.stride+1] != 0 }
 
-// find returns the number of the slot that holds hash.
+// find returns the number of the slot that holds hash or, if there is none, of the free one where it would be, if there
+// are slots.
 func (sh *shard) find(hash uint64) (n int, found bool) {
 	if sh.capacity == 0 {
 		return 0, false
@@ -85,7 +86,7 @@ func (sh *shard) find(hash uint64) (n int, found bool) {
 	for n := sh.home(hash); ; n = sh.after(n) {
 		at := n * stride
 		if sh.slots[at+1] == 0 {
-			return 0, false
+			return n, false
 		}
 		if sameHash(sh.slots[at], hash) {
 			return n, true
@@ -106,12 +107,16 @@ func (sh *shard) numberAt(now int64) int64 {
 
 // insert returns the number of a free slot for hash, which must not be in the shard yet. The caller fills it.
 func (sh *shard) insert(hash uint64) (n int) {
-	if 8*sh.used >= 7*sh.capacity { // linear probing then looks at 4 to 5 slots for a key that is there
+	if sh.full() {
 		sh.grow()
 	}
 	sh.used++
 	return sh.free(hash)
 }
+
+// full reports whether there is no free slot for one more counter. Linear probing looks at 4 to 5 slots then for a key
+// that is there.
+func (sh *shard) full() bool { return 8*sh.used >= 7*sh.capacity }
 
 func (sh *shard) free(hash uint64) (n int) {
 	for n = sh.home(hash); sh.taken(n); n = sh.after(n) {
@@ -133,8 +138,7 @@ func (sh *shard) remove(n int) {
 		// behind a free slot on the way from its home.
 		home := sh.home(sh.slot(next)[0])
 		if sh.distance(home, next) >= sh.distance(n, next) {
-			copy(sh.slot(n), sh.slot(next))
-			copy(sh.tail(n), sh.tail(next))
+			sh.put(n, sh.slot(next), sh.tail(next))
 			n = next
 		}
 	}
@@ -163,9 +167,17 @@ func (sh *shard) resize(capacity int) {
 	}
 	for from := range old.capacity {
 		if old.taken(from) {
-			to := sh.free(old.slot(from)[0])
-			copy(sh.slot(to), old.slot(from))
-			copy(sh.tail(to), old.tail(from))
+			sh.put(sh.free(old.slot(from)[0]), old.slot(from), old.tail(from))
 		}
+	}
+}
+
+// put copies words into slot number n. For so few of them the built-in copy takes several times as long.
+func (sh *shard) put(n int, words, tail []uint64) {
+	for i, word := range words {
+		sh.slots[n*len(words)+i] = word
+	}
+	for i, word := range tail {
+		sh.tails[n*len(tail)+i] = word
 	}
 }

@@ -43,8 +43,11 @@ func stripesFor(maxKeys int) int {
 // hash returns what identifies a key within a table. Scope and key are hashed apart, so that no choice of one can
 // imitate a part of the other, under two secrets, so that they do not cancel out where they are equal.
 func (s *Store) hash(scope, key string) uint64 {
-	return maphash.String(s.seeds[0], scope) ^ maphash.String(s.seeds[1], key)
+	return s.hashScope(scope) ^ s.hashKey(key)
 }
+
+func (s *Store) hashScope(scope string) uint64 { return maphash.String(s.seeds[0], scope) }
+func (s *Store) hashKey(key string) uint64     { return maphash.String(s.seeds[1], key) }
 
 func (s *Store) stripeOf(hash uint64) *stripe {
 	return &s.stripes[hash&uint64(len(s.stripes)-1)]

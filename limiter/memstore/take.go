@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"context"
+	"time"
 
 	"github.com/httplimit/httplimit/limiter"
 	"github.com/httplimit/httplimit/limiter/algorithm"
@@ -23,43 +24,10 @@ func (s *Store) Take(ctx context.Context, charges []limiter.Charge) (taken bool,
 	return s.takeBatch(charges)
 }
 
-// TakeOne is Take for a charge that is alone, in fewer steps: it returns no more than the decision. It is what a
-// [limiter.Limiter] with one limit calls.
-func (s *Store) TakeOne(
-	ctx context.Context, scope, key string, l *limiter.Limit, cost int64, mode limiter.Mode,
-) (limiter.Decision, error) {
-	if err := ctx.Err(); err != nil {
-		return limiter.Decision{}, err
-	}
-	if l.Requests == 0 {
-		return s.takeZero(ctx, scope, key, l, cost, mode)
-	}
-	var v visit
-	if err := s.enter(&v, scope, key, l); err != nil {
-		return limiter.Decision{}, err
-	}
-	if mode == limiter.Enforce && v.spend(l, cost) {
-		return v.counts.Decide(l, cost, v.remaining), nil
-	}
-	c := limiter.Charge{Scope: scope, Key: key, Limit: *l, Cost: cost, Mode: mode}
-	v.take(&c)
-	return c.Decision, nil
-}
-
-func (s *Store) takeZero(
-	ctx context.Context, scope, key string, l *limiter.Limit, cost int64, mode limiter.Mode,
-) (limiter.Decision, error) {
-	batch := []limiter.Charge{{Scope: scope, Key: key, Limit: *l, Cost: cost, Mode: mode}}
-	_, err := s.Take(ctx, batch)
-	return batch[0].Decision, err
-}
-
-// Is reports whether other is s itself, and not a store that has s embedded and decides in a way of its own.
-func (s *Store) Is(other limiter.Store) bool { return other == limiter.Store(s) }
-
 func (s *Store) takeOne(c *limiter.Charge) (taken bool, err error) {
 	var v visit
-	if err := s.enter(&v, c.Scope, c.Key, &c.Limit); err != nil {
+	v.now, v.hash = s.clock.now(), s.hash(c.Scope, c.Key)
+	if _, err := v.enterTableOf(s, &c.Limit); err != nil {
 		return false, err
 	}
 	if c.Mode == limiter.Enforce && v.spend(&c.Limit, c.Cost) {
@@ -73,53 +41,83 @@ func (s *Store) takeOne(c *limiter.Charge) (taken bool, err error) {
 // decided it, take.
 type visit struct {
 	hash  uint64
-	now   int64
+	now   int64 // from enter on that of the stripe
 	st    *stripe
 	sh    *shard
-	n     int // the slot of the counter, if it was found
+	n     int // the slot of the counter or, if it was not found, the free one where it would be
 	found bool
 
 	counts    window.Counts // before the charge
 	remaining int64         // of them
 }
 
-// enter finds the counter and locks its stripe.
-func (s *Store) enter(v *visit, scope, key string, l *limiter.Limit) error {
-	t, err := s.tableOf(l)
-	if err != nil {
-		return err
+// enterTableOf is enter for the table of that limit, which it returns.
+func (v *visit) enterTableOf(s *Store, l *limiter.Limit) (*table, error) {
+	for {
+		t, err := s.tableOf(l)
+		if err != nil || v.enter(s, t) {
+			return t, err
+		}
 	}
-	v.now, v.hash = s.clock.now(), s.hash(scope, key)
+}
+
+// enter locks the stripe and finds the counter. It reports false, and locks nothing, if the table was dropped.
+func (v *visit) enter(s *Store, t *table) bool {
 	v.st = s.stripeOf(v.hash)
 	v.st.mu.Lock()
 	if t.dropped {
 		v.st.mu.Unlock()
-		return s.enter(v, scope, key, l)
+		return false
 	}
 	v.now = v.st.advance(v.now)
 	v.sh = v.st.shard(t, v.now)
-	v.n, v.found = v.sh.lookUp(v.hash, v.now)
-	return nil
-}
-
-// spend is the fast path: it decides a charge that spends and may be refused, if its counter was charged in this window
-// before, and unlocks the stripe. The decision follows from counts and remaining, which needs no lock.
-func (v *visit) spend(l *limiter.Limit, cost int64) (decided bool) {
-	if cost <= 0 || !v.count(l) {
-		return false
-	}
-	if cost <= v.remaining {
-		v.add(l, cost)
-	}
-	v.st.mu.Unlock()
+	v.n, v.found = v.sh.find(v.hash)
 	return true
 }
 
-// count reads the counter, and reports false if it was not charged in this window before.
-func (v *visit) count(l *limiter.Limit) bool {
-	if !v.found || !v.sh.table.windowed {
+// spend is the fast path: it decides a charge that spends and may be refused, if its counter is a window's and was
+// charged in this window before, or is new and fits; and unlocks the stripe. The decision follows from counts and
+// remaining, which needs no lock.
+func (v *visit) spend(l *limiter.Limit, cost int64) (decided bool) {
+	if cost <= 0 || !v.sh.table.windowed {
 		return false
 	}
+	if !v.found {
+		decided = v.begin(l, cost)
+	} else if decided = v.count(l); decided && cost <= v.remaining {
+		v.add(l, cost)
+	}
+	if decided {
+		v.st.mu.Unlock()
+	}
+	return decided
+}
+
+// begin makes a counter and spends a cost that fits from it. It reports false, and has done nothing, if the cost does
+// not fit, if the store is full, and if the key may be in a sketch.
+func (v *visit) begin(l *limiter.Limit, cost int64) bool {
+	sh, budget := v.sh, v.sh.table.budget
+	if cost > l.Requests || sh.overflow != nil || budget.used.Load() >= budget.most || !budget.take() {
+		return false
+	}
+	if sh.full() {
+		v.n = sh.insert(v.hash)
+	} else {
+		sh.used++
+	}
+	number, length := sh.numberAt(v.now), sh.table.window
+	v.counts = window.Counts{Left: (number+1)*length - v.now, Length: length}
+	v.remaining = l.Requests
+	sh.slot(v.n)[0] = withLow(v.hash, uint8(number))
+	v.add(l, cost)
+	after := v.counts
+	after.Current = cost
+	sh.noteIdle(v.now + int64(after.ResetAfter(l)/time.Millisecond))
+	return true
+}
+
+// count reads a counter that was found, and reports false if it was not charged in this window before.
+func (v *visit) count(l *limiter.Limit) bool {
 	words, number := v.sh.slot(v.n), v.sh.numberAt(v.now)
 	if uint8(words[0]) != uint8(number) {
 		return false
@@ -149,7 +147,8 @@ func (v *visit) fill(c *limiter.Charge, taken bool) {
 
 // take decides any charge, and unlocks the stripe.
 func (v *visit) take(c *limiter.Charge) (taken bool) {
-	taken = v.sh.take(v.hash, v.n, v.found, v.now, c)
+	found := v.found && v.sh.holds(v.n, v.now)
+	taken = v.sh.take(v.hash, v.n, found, v.now, c)
 	v.st.mu.Unlock()
 	return taken
 }
@@ -171,11 +170,14 @@ func (sh *shard) take(hash uint64, n int, found bool, now int64, c *limiter.Char
 	return fits || c.Mode != limiter.Enforce
 }
 
-// lookUp finds a counter, and drops the entries of a log that have left the window.
+// lookUp finds a counter that holds something.
 func (sh *shard) lookUp(hash uint64, now int64) (n int, found bool) {
 	n, found = sh.find(hash)
-	if found && sh.table.Algorithm == limiter.SlidingLog {
-		found = sh.trim(n, now)
-	}
-	return n, found
+	return n, found && sh.holds(n, now)
+}
+
+// holds drops the entries of a log in slot number n that have left the window. It reports false if none is left, and
+// then the slot is gone.
+func (sh *shard) holds(n int, now int64) bool {
+	return sh.table.Algorithm != limiter.SlidingLog || sh.trim(n, now)
 }

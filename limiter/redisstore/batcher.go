@@ -50,6 +50,7 @@ type batcher struct {
 	mu      sync.Mutex
 	waiting []*batch
 	flights []*flight     // under way, the latest last
+	crowded bool          // several callers went together lately
 	tally   tally         // of the flights that have ended
 	sample  string        // a key of this server, the latest that was sent
 	sent    time.Duration // moment of the latest flight
@@ -175,15 +176,16 @@ func (b *batcher) collect(batches []*batch) []*batch {
 }
 
 // gather lets those come along who are about to ask: callers who have their answer from the flight before ask again, or
-// return and leave the processor to others. A leader who is alone does not wait for anybody. It returns the time, which
-// was now before.
+// return and leave the processor to others. A leader who is alone, as the one before was, does not wait for anybody. It
+// returns the time, which was now before.
 func (b *batcher) gather(f *flight, now time.Duration) time.Duration {
-	if len(f.batches) == 1 {
+	if f.permitted || len(f.batches) == 1 && !f.crowded { // a probe goes alone
 		return now
 	}
 	runtime.Gosched()
 	b.mu.Lock()
 	f.batches = b.collect(f.batches)
+	b.crowded = len(f.batches) > 1
 	b.mu.Unlock()
 	return b.clock.Now()
 }
@@ -191,7 +193,7 @@ func (b *batcher) gather(f *flight, now time.Duration) time.Duration {
 func (b *batcher) begin(f *flight) *flight {
 	f.batches[0].inFlight = true // collect has seen to the others
 	f.began = b.clock.Now()
-	f.done = make(chan struct{})
+	f.done, f.crowded = make(chan struct{}), b.crowded
 	b.flights = append(b.flights, f)
 	if len(b.waiting) > 0 {
 		b.watch(b.late())
@@ -202,18 +204,9 @@ func (b *batcher) begin(f *flight) *flight {
 // end makes room for the flight after f.
 func (b *batcher) end(f *flight) {
 	b.flights = slices.DeleteFunc(b.flights, func(other *flight) bool { return other == f })
-	n, waiting := len(b.flights), len(b.waiting)
-	if waiting == 0 || n >= b.mostFlights() {
-		return
+	if len(b.flights) < b.mostFlights() {
+		b.beginWaiting()
 	}
-	// Beside one flight that is under way few callers wait for its end, as those do who come now, or until it is late.
-	if n == 1 && waiting < enough {
-		if late := b.late(); late > b.clock.Now() {
-			b.watch(late) // ring sets no alarm while there may be no more flights
-			return
-		}
-	}
-	b.beginWaiting()
 }
 
 // beginWaiting begins a flight for the callers that wait, if any: the first of them leads it.

@@ -133,8 +133,8 @@ func TestCallersShareFlights(t *testing.T) {
 			t.Errorf("batches in each flight: got %v, want 1, 1, at least %d, and at most two more, of %d together",
 				got, enough, 201)
 		}
-		if got, want := b.clock.Now()-start, 3*flight; got > want { // a few may wait for the end of both
-			t.Errorf("took %v, want at most %v", got, want)
+		if got, want := b.clock.Now()-start, 2*flight; got != want {
+			t.Errorf("took %v, want %v", got, want)
 		}
 		b.idle(t)
 	})

@@ -25,6 +25,7 @@ type flight struct {
 	permit          storekit.Permit
 	permitted       bool          // permit is set
 	sent            bool          // the call was begun
+	crowded         bool          // several callers went together in the flight before
 	done            chan struct{} // closed when the callers have their outcomes
 	err             error         // from then on
 }

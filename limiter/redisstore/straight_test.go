@@ -132,7 +132,8 @@ func throwFlight(dice *rand.Rand) [][]limiter.Charge {
 // spoilBoth puts what the store did not write, or what is from the future, into one counter of both prefixes.
 func spoilBoth(t *testing.T, server *fake, dice *rand.Rand) {
 	t.Helper()
-	values := []string{"garbage", "0", "-4", "9007199254740991", "9223372036854775807", fmt.Sprint(int64(1)<<52 + 3)}
+	full := fmt.Sprint(" ", word(server.now.UnixMilli()/(10*time.Second).Milliseconds(), 0, 9)) // no number to Redis
+	values := []string{full, full, "garbage", "0", "-4", "9007199254740991", "9223372036854775807", fmt.Sprint(int64(1)<<52 + 3)}
 	value := values[dice.IntN(len(values))]
 	for _, prefix := range []string{"straight:", "general:"} {
 		key := prefix + "{a}:scope:w:10s"

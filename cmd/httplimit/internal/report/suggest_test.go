@@ -54,7 +54,10 @@ func TestNoSuggestion(t *testing.T) {
 		{"one", peaks(5, 1), limiter.SlidingWindow, "too few: 1 client was classed as people, at least 200 are needed"},
 		{"199", peaks(5, 199), limiter.SlidingWindow, "too few: 199 clients were classed as people, at least 200 are needed"},
 		{"200", peaks(5, 200), limiter.SlidingWindow, ""},
-		{"more than a log keeps", enough, limiter.SlidingLog, "200,000 in a window is more than a limit by sliding-log can be"},
+		{
+			"more than a log keeps", enough, limiter.SlidingLog,
+			"200,000 in a window is more than a limit by sliding-log can be",
+		},
 		{"any other keeps it", enough, limiter.FixedWindow, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

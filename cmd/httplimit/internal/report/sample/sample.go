@@ -30,7 +30,8 @@ func All() map[string]report.Data {
 func day() report.Data {
 	d := made(4200, 180, 24*60).data(limiter.PerMinute(30), limiter.Per(200, 15*time.Minute))
 	d.Input.Lines, d.Input.Bad = d.Input.Lines+17, 17
-	d.Input.FirstBad = `access.log:812: no closing quote in the request: 203.0.113.7 - - [02/Mar/2026:09:11:04 +0000] "GET /`
+	d.Input.FirstBad =
+		`access.log:812: no closing quote in the request: 203.0.113.7 - - [02/Mar/2026:09:11:04 +0000] "GET /`
 	d.Input.Warnings = []string{
 		"The log's times have no fractions of a second: windows under 10 s are estimates.",
 		"412 lines were out of order by up to 3 s, and have been put in order.",
