@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -64,7 +63,7 @@ func measureFootprint(s subject) (string, error) {
 	}
 	defer limiter.close()
 
-	keys := workload.Addresses(footClients + footCallers)
+	keys := workload.Addresses(footClients + visitors)
 	connected, keys := keys[footClients:], keys[:footClients]
 	if err := visit(limiter, connected); err != nil {
 		return "", err
@@ -84,26 +83,6 @@ func measureFootprint(s subject) (string, error) {
 		return "", err
 	}
 	return describe(before, after)
-}
-
-const footCallers = 16
-
-// visit takes one request of each client, from a few callers so that their connections weigh little.
-func visit(limiter *opened, keys []string) error {
-	var wait sync.WaitGroup
-	faults := make([]error, footCallers)
-	for n := range footCallers {
-		wait.Go(func() {
-			take := limiter.session()
-			for i := n; i < len(keys) && faults[n] == nil; i += footCallers {
-				if allowed, err := take(context.Background(), keys[i]); !allowed || err != nil {
-					faults[n] = fmt.Errorf("%s: allowed is %v, want true (%w)", keys[i], allowed, err)
-				}
-			}
-		})
-	}
-	wait.Wait()
-	return errors.Join(faults...)
 }
 
 func describe(before, after map[string]string) (string, error) {

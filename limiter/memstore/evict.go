@@ -28,13 +28,16 @@ func (b *budget) give(n int64) { b.used.Add(-n) }
 
 // makeSpace takes the budget for one more counter or entry of this shard. A full store sweeps for it, and then evicts
 // another counter of the stripe, so slots may move. It reports false if all counters that it looked at are at their
-// limit. If the counter is one that must not be lost, it looks at all of the stripe and some others.
+// limit. If the counter is one that must not be lost, or if the stripe has hardly any, it looks at all of the stripe and
+// some others.
 func (sh *shard) makeSpace(now int64, must bool) bool {
 	s := sh.stripe.store
 	for !s.budget.take() {
 		switch {
 		case s.sweepNext(sh.stripe, now):
-		case sh.stripe.fullest().evict(now, few) || sh.evict(now, few) || must && sh.stripe.evictSomewhere(now):
+		case sh.stripe.fullest().evict(now, few), sh.evict(now, few):
+			s.evicted.Add(1)
+		case (must || sh.stripe.fullest().held() < few) && sh.stripe.evictSomewhere(now):
 			s.evicted.Add(1)
 		default:
 			return false

@@ -14,3 +14,6 @@ func StopClock(s *Store) (advance func(time.Duration)) {
 	s.clock.wall.Store(now - math.MaxInt64)
 	return func(d time.Duration) { s.clock.wall.Add(int64(max(0, d))) }
 }
+
+// StripeOf returns the number of the stripe that a key belongs to.
+func StripeOf(s *Store, scope, key string) int { return s.stripeOf(s.hash(scope, key)).index }

@@ -186,6 +186,26 @@ func TestFloodForgetsLeastUsedFirst(t *testing.T) {
 	}
 }
 
+// TestNewcomersToAnEmptyStripe: where a full store has nothing in the stripe of a newcomer, another stripe makes space.
+func TestNewcomersToAnEmptyStripe(t *testing.T) {
+	const most = 32 // two stripes
+	store := newStore(t, most)
+	l := limiter.Limit{Requests: 10, Window: 24 * time.Hour}
+	for i := 0; store.Stats().Entries < most; i++ {
+		if key := fmt.Sprint("early ", i); memstore.StripeOf(store, "scope", key) == 0 {
+			spend(t, store, key, l, 1)
+		}
+	}
+	for i := range 1000 {
+		if key := fmt.Sprint("late ", i); memstore.StripeOf(store, "scope", key) == 1 {
+			spend(t, store, key, l, 1)
+		}
+	}
+	if stats := store.Stats(); stats.Entries > most || stats.Evicted == 0 || stats.Overflowed > 0 {
+		t.Errorf("got %+v, want at most %d keys, some evicted, none in the sketch", stats, most)
+	}
+}
+
 // TestFloodOfLimitedKeysFreesNobody: where every key of a flood is at its limit, nobody leaves, and newcomers are
 // counted in the sketch: never more than the limit is let in, whatever the algorithm.
 func TestFloodOfLimitedKeysFreesNobody(t *testing.T) {
