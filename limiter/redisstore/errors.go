@@ -50,6 +50,13 @@ func isReply(err error) bool {
 	return errors.As(err, &reply)
 }
 
+// isUnanswered reports whether the error is one of a call that got no answer. That of a late one may quote a reply from
+// before.
+func isUnanswered(err error) bool {
+	var late *lateError
+	return errors.As(err, &late) || !isReply(err)
+}
+
 // notReached reports whether nothing was sent, because no connection came to be.
 func notReached(err error) bool {
 	var network *net.OpError

@@ -186,8 +186,7 @@ func (b *batcher) learn(f *flight, now time.Duration, outcomes []outcome, err er
 	if err == nil {
 		err = firstError(outcomes)
 	}
-	var late *lateError // may quote a reply from before
-	unanswered := err != nil && (errors.As(err, &late) || !isReply(err))
+	unanswered := err != nil && isUnanswered(err)
 	if how == storekit.Failed && unanswered {
 		if b.contact.connecting(now) {
 			how = storekit.Undecided
