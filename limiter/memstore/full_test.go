@@ -147,7 +147,8 @@ func TestLargeBatchesEvictNobodyBelowTheBound(t *testing.T) {
 
 // TestFloodForgetsLeastUsedFirst: a key that has used much of its limit stays, one that has hardly begun may go.
 func TestFloodForgetsLeastUsedFirst(t *testing.T) {
-	const most = 4096 // so many that no stripe has eight keys near their limit, of which the least used would leave
+	// So many that every stripe has keys which have hardly begun among any eight in a row.
+	const most, flood = 16_384, 80_000
 	for _, algorithm := range algorithms {
 		t.Run(algorithm.String(), func(t *testing.T) {
 			t.Parallel()
@@ -160,9 +161,9 @@ func TestFloodForgetsLeastUsedFirst(t *testing.T) {
 					spend(t, store, fmt.Sprint("busy ", i), l, 5)
 				}
 			}
-			for i := range 20 * most {
+			for i := range flood {
 				spend(t, store, fmt.Sprint("flood ", i), l, 1)
-				if i%most == 0 {
+				if i%4096 == 0 {
 					advance(time.Second)
 				}
 			}
@@ -177,7 +178,7 @@ func TestFloodForgetsLeastUsedFirst(t *testing.T) {
 			}
 			if freed > 0 || forgotten > 0 {
 				t.Errorf("after a flood of %d keys into %d: got %d of 100 freed from their limit, "+
-					"%d of 100 busy keys forgotten, want 0", 20*most, most, freed, forgotten)
+					"%d of 100 busy keys forgotten, want 0", flood, most, freed, forgotten)
 			}
 			if stats := store.Stats(); stats.Entries > most || stats.Evicted == 0 || stats.Overflowed > 0 {
 				t.Errorf("got %+v, want at most %d keys, some evicted, none in the sketch", stats, most)
