@@ -114,8 +114,8 @@ func (sh *shard) insert(hash uint64) (n int) {
 	return sh.free(hash)
 }
 
-// full reports whether there is no free slot for one more counter. Linear probing looks at 4 to 5 slots then for a key
-// that is there.
+// full reports whether 7/8 of the slots are in use, and the shard has to grow for one more counter. Linear probing looks
+// at 4 to 5 slots then for a key that is there.
 func (sh *shard) full() bool { return 8*sh.used >= 7*sh.capacity }
 
 func (sh *shard) free(hash uint64) (n int) {
